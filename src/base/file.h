@@ -1,0 +1,32 @@
+/* file.h: whole files and folders: atomic replacement, limited reads, removal. */
+#ifndef HUTCH_BASE_FILE_H
+#define HUTCH_BASE_FILE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Reads a file of at most limit bytes into a terminated block that the caller frees; ERROR_LIMIT beyond. */
+int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len, struct error **err);
+/* Replaces a file by write to a temporary in the same folder, fsync, rename, fsync of the folder. */
+int file_replace(const char *path, const void *data, size_t len, mode_t mode, struct error **err);
+/* fsync of a file or folder by path. */
+int file_sync(const char *path, struct error **err);
+/* mkdir -p; only new folders get mode. An existing path that is no folder is ERROR_EXISTS. */
+int file_make_folder(const char *path, mode_t mode, struct error **err);
+/* rm -r without following symbolic links; a missing path is no error. */
+int file_remove_tree(const char *path, struct error **err);
+bool file_exists(const char *path);
+/* Allocated bytes (st_blocks) of a file or of a tree. Missing: 0. */
+uint64_t file_disk_usage(const char *path);
+/* Free bytes for this user on the file system of path. */
+int file_free_space(const char *path, uint64_t *ret_bytes, struct error **err);
+/* SHA-256 of a file as 64 hex digits. */
+int file_sha256(const char *path, char ret_hex[65], struct error **err);
+/* dir + "/" + name; caller frees. */
+char *file_join(const char *folder, const char *name);
+
+#endif

@@ -1,0 +1,2 @@
+noinst_LIBRARIES += libimage.a
+libimage_a_SOURCES = %D%/image.h %D%/base.c %D%/build.c

@@ -1,0 +1,3 @@
+noinst_LIBRARIES += libjournal.a
+libjournal_a_SOURCES = %D%/journal.c %D%/journal.h %D%/verify.c %D%/store.h
+libjournal_a_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(CRYPTO_CFLAGS)

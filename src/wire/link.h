@@ -1,0 +1,38 @@
+/* link.h: an HTTP/2 session on a descriptor in a libuv loop: reads until EAGAIN, sends once a turn a stream, stops when the
+ * kernel takes no more. The descriptor is any that can be polled: UNIX socket, virtio-serial port, socketpair. */
+#ifndef HUTCH_WIRE_LINK_H
+#define HUTCH_WIRE_LINK_H
+
+#include "wire/h2.h"
+
+#include <uv.h>
+
+struct link;
+
+struct link_ops {
+    struct h2_session_ops session; /* user of these is link_user() */
+    /* The link is over: err says why (NULL: ended in order). Called once; call link_close from here or later. */
+    void (*on_over)(struct link *link, const struct error *err, void *user);
+    /* Optional: sees raw input before HTTP/2 does (the guest's scan for the next key). Returns bytes that may pass from out,
+     * or -1 to end the link (on_over with NULL). `out` is filled by the filter. NULL: all passes. */
+    int (*filter)(struct link *link, const uint8_t *data, size_t len, struct buf *out, void *user);
+};
+
+/* Takes ownership of fd (made non-blocking). early: bytes that were already read from fd (may be NULL). */
+int link_create(uv_loop_t *loop, int fd, enum h2_role role, const struct h2_options *options, const struct link_ops *ops,
+                void *user, const uint8_t *early, size_t early_len, struct link **ret_link, struct error **err);
+/* Stops at once, destroys the session (streams get on_close), closes fd; the memory goes in the handle's close callback.
+ * keep_fd: gives the descriptor back instead of closing it (returned), else returns -1. */
+int link_close(struct link *link, bool keep_fd);
+/* Sends what is queued, then GOAWAY, then on_over(NULL). */
+void link_finish(struct link *link);
+struct h2_session *link_session(struct link *link);
+void *link_user(struct link *link);
+int link_fd(const struct link *link);
+/* Deadline check: sends a ping now and every interval_ms; no frame at all within timeout_ms is on_over(ERROR_TIMED_OUT).
+ * interval 0 turns it off (a frozen or paused guest). */
+void link_watch(struct link *link, unsigned interval_ms, unsigned timeout_ms);
+/* Milliseconds (monotonic) since the last valid input. */
+uint64_t link_idle_ms(const struct link *link);
+
+#endif
