@@ -5,4 +5,4 @@ libbase_a_SOURCES = \
 	%D%/log.c %D%/log.h %D%/buf.c %D%/buf.h \
 	%D%/fd.c %D%/fd.h %D%/file.c %D%/file.h \
 	%D%/paths.c %D%/paths.h %D%/text.c %D%/text.h \
-	%D%/units.c %D%/units.h %D%/spawn.c %D%/spawn.h
+	%D%/units.c %D%/units.h %D%/spawn.c %D%/spawn.h %D%/landlock.c %D%/landlock.h
