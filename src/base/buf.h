@@ -23,10 +23,10 @@ size_t buf_room(const struct buf *buf);
 /* Appends all of it or nothing: ERROR_LIMIT if it would pass the limit. */
 int buf_append(struct buf *buf, const void *data, size_t len, struct error **err);
 int buf_printf(struct buf *buf, struct error **err, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Pointer to the unread bytes (not terminated; valid until the next change). */
+/* Pointer to the unread bytes (not terminated; valid until the next change). Never NULL. */
 static inline const uint8_t *buf_data(const struct buf *buf)
 {
-    return buf->base + buf->start;
+    return buf->base ? buf->base + buf->start : (const uint8_t *)"";
 }
 /* Drops n (at most len) bytes at the front. Gives memory back when it becomes empty and large. */
 void buf_consume(struct buf *buf, size_t n);

@@ -17,8 +17,11 @@ int fd_write_all(int fd, const void *data, size_t len, struct error **err);
 int fd_read_all(int fd, void *data, size_t len, struct error **err);
 /* A connected AF_UNIX pair of the given type (SOCK_STREAM, SOCK_SEQPACKET), close-on-exec, both non-blocking if asked. */
 int fd_socketpair(int type, bool nonblocking, int ret_fds[2], struct error **err);
+/* Longest path of a UNIX socket in bytes (sun_path less its end). */
+#define FD_UNIX_PATH_MAX 107
 /* Connects to / listens on a UNIX socket. A path over 107 bytes is ERROR_INVALID that names it.
- * fd_unix_listen replaces a stale socket file; mode is the file's mode. Non-blocking and close-on-exec. */
+ * fd_unix_listen replaces a stale socket file; mode is the file's mode. Non-blocking and close-on-exec.
+ * ERROR_BUSY: connect: the listener's queue is full; listen: another process listens there. */
 int fd_unix_connect(const char *path, int type, int *ret_fd, struct error **err);
 int fd_unix_listen(const char *path, int type, mode_t mode, int *ret_fd, struct error **err);
 /* One SEQPACKET or datagram message with up to 4 descriptors. fd_send returns 1 sent, 0 would block.

@@ -10,7 +10,7 @@ enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_E
 /* Sets the program's name and the lowest level that is written. HUTCH_DEBUG=1 in the environment means debug. */
 void log_init(const char *program);
 void log_set_level(enum log_level level);
-/* Thread-safe. Control characters in the formatted text are written as \xNN. */
+/* Thread-safe, one write a line. The formatted text is made safe (text.h) and cut at 3500 bytes. Keeps errno. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define log_debug(...)   log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 #define log_info(...)    log_write(LOG_LEVEL_INFO, __VA_ARGS__)

@@ -26,7 +26,8 @@ int spawn_start(const struct spawn *spawn, pid_t *ret_pid, struct error **err);
 /* waitpid; *ret_status: exit status, or 128 + signal. */
 int spawn_wait(pid_t pid, int *ret_status, struct error **err);
 /* Runs to the end with at most timeout_ms (0: none; then it is killed: ERROR_TIMED_OUT) and collects stdout and the
- * last 4 KiB of stderr. A status other than 0 is ERROR_FAILED with the command's name and the last stderr line.
+ * last 4 KiB of stderr (the fields out and err are not used). More than out_limit bytes (0: no limit): killed, ERROR_LIMIT.
+ * With new_session its whole process group is killed. A status other than 0 is ERROR_FAILED with the command's name and the last stderr line.
  * ret_out may be NULL; caller frees. Blocking: for job threads and the client, never for a loop. */
 int spawn_run(const struct spawn *spawn, int timeout_ms, size_t out_limit, char **ret_out, struct error **err);
 
