@@ -74,17 +74,17 @@ static int confine(const char *mirror, struct error **err)
 /* Becomes `git push` of the given refspecs over the descriptor. */
 static int push(const char *mirror, char **refspecs, int count, struct error **err)
 {
-    char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                         "HOME=/nonexistent",
-                         "LC_ALL=C",
-                         "GIT_CONFIG_NOSYSTEM=1",
-                         "GIT_CONFIG_GLOBAL=/dev/null",
-                         "GIT_ATTR_NOSYSTEM=1",
-                         "GIT_TERMINAL_PROMPT=0",
-                         "GIT_ASKPASS=/bin/false",
-                         "GIT_ALLOW_PROTOCOL=fd",
-                         "GIT_NO_LAZY_FETCH=1",
-                         NULL};
+    const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
+                               "HOME=/nonexistent",
+                               "LC_ALL=C",
+                               "GIT_CONFIG_NOSYSTEM=1",
+                               "GIT_CONFIG_GLOBAL=/dev/null",
+                               "GIT_ATTR_NOSYSTEM=1",
+                               "GIT_TERMINAL_PROMPT=0",
+                               "GIT_ASKPASS=/bin/false",
+                               "GIT_ALLOW_PROTOCOL=fd",
+                               "GIT_NO_LAZY_FETCH=1",
+                               NULL};
     const char *fixed[] = {"git",
                            "-c",
                            "core.hooksPath=/dev/null",
@@ -111,7 +111,7 @@ static int push(const char *mirror, char **refspecs, int count, struct error **e
             return error_set(err, ERROR_USAGE, "a refspec cannot begin with '-'");
         argv[countof(fixed) + (size_t)i] = refspecs[i];
     }
-    execve("/usr/bin/git", (char *const *)argv, env);
+    execve("/usr/bin/git", (char *const *)argv, (char *const *)env);
     return error_set_errno(err, errno, "cannot start git");
 }
 
