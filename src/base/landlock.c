@@ -67,6 +67,8 @@ static int add_rule(int ruleset, const struct landlock_rule *rule, uint64_t hand
     if (rule->access & LANDLOCK_WRITE)
         rights |= handled & ~(uint64_t)(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
                                         LANDLOCK_ACCESS_FS_MAKE_BLOCK);
+    if (rule->access & LANDLOCK_CHANGE)
+        rights |= LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEV;
     if (!S_ISDIR(st.st_mode))
         rights &= RIGHTS_FILE;
     struct landlock_path_beneath_attr attr = {.allowed_access = rights & handled, .parent_fd = fd};

@@ -13,6 +13,7 @@ enum landlock_access {
     LANDLOCK_READ = 1,    /* read files and list folders below the path */
     LANDLOCK_EXECUTE = 2, /* execute files below it */
     LANDLOCK_WRITE = 4,   /* write, create, remove, rename below it */
+    LANDLOCK_CHANGE = 8,  /* write files and devices that are there; none is made, removed or renamed */
 };
 struct landlock_rule {
     const char *path; /* a file or a folder; one that does not exist is left out */
