@@ -1,7 +1,19 @@
 noinst_LIBRARIES += libworker.a
-libworker_a_SOURCES = %D%/proto.h %D%/decode.c %D%/decode.h %D%/port.c %D%/port.h %D%/call.c %D%/call.h
-libworker_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
+libworker_a_SOURCES = \
+	%D%/proto.h %D%/worker.c %D%/worker.h %D%/channel.c %D%/channel.h \
+	%D%/decode.c %D%/decode.h %D%/port.c %D%/port.h %D%/call.c %D%/call.h \
+	%D%/confine.c %D%/confine.h
+libworker_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SECCOMP_CFLAGS)
 pkglibexec_PROGRAMS += hutch-worker
-hutch_worker_SOURCES = %D%/main.c %D%/confine.c %D%/confine.h
-hutch_worker_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SECCOMP_CFLAGS)
+hutch_worker_SOURCES = %D%/main.c
+hutch_worker_CFLAGS = $(libworker_a_CFLAGS)
+hutch_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 hutch_worker_LDADD = libworker.a libwire.a libbase.a $(WIRE_LIBS) $(SECCOMP_LIBS) $(CRYPTO_LIBS)
+
+# hutchd's side of it, a library of its own so that its tests need nothing else of hutchd.
+noinst_LIBRARIES += libguestlink.a
+libguestlink_a_SOURCES = \
+	src/daemon/guest.c src/daemon/guest.h src/daemon/guest_internal.h src/daemon/guest_pool.c \
+	src/daemon/guest_worker.c src/daemon/guest_worker.h src/daemon/guest_check.c src/daemon/guest_check.h \
+	src/worker/channel.c
+libguestlink_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS)
