@@ -71,35 +71,44 @@ struct h2_session_ops {
 
 struct h2_options {
     uint32_t max_streams;   /* that the peer may open; 0: H2_STREAMS_MAX */
-    bool connect_only;      /* server: only CONNECT is a valid method (egress) */
+    bool connect_only;      /* server: only CONNECT to host:port is a valid request (egress) */
+    const char *const *connect_fields; /* with connect_only: regular fields that a request may have, NULL-ended; NULL: none */
+    bool trusted; /* the peer is not hostile (the guest's view of its host, hutchd's of its own user): streams that the
+                   * peer resets are not counted, so that many short calls a second are no offence */
     uint64_t (*now_ms)(void); /* clock of the error counter; NULL: CLOCK_MONOTONIC */
 };
 
+/* Makes a session; SETTINGS are waiting to be taken at once. NULL: no memory. The options are copied (not connect_fields). */
 struct h2_session *h2_session_create(enum h2_role role, const struct h2_options *options, const struct h2_session_ops *ops,
                                      void *user);
 /* Closes every stream (on_close with H2_CANCEL) and frees. Not from inside a callback of the same session. */
 void h2_session_destroy(struct h2_session *session);
 void *h2_session_user(struct h2_session *session);
-/* Feeds received bytes. Negative: the session is over (ERROR_PROTOCOL, ERROR_LIMIT); take and send what is left, then close. */
+/* Feeds received bytes; callbacks run inside. Negative: the session is over (ERROR_PROTOCOL, ERROR_LIMIT); take and send what
+ * is left (a GOAWAY), then close. Nothing that comes later is looked at. */
 int h2_session_receive(struct h2_session *session, const uint8_t *data, size_t len, struct error **err);
-/* Next bytes to send: *ret_data is valid until the next call. 0 length: nothing now. Negative: the session is over. */
+/* Next bytes to send (one frame): *ret_data is valid until the next call. 0 length: nothing now. Negative: the session is over
+ * and all has been taken. Inside a callback of the session it gives nothing; on_want_send is called again afterwards. */
 int h2_session_take(struct h2_session *session, const uint8_t **ret_data, size_t *ret_len, struct error **err);
 bool h2_session_want_send(const struct h2_session *session);
 /* True when the session has ended (GOAWAY both ways and no streams, or a fatal error). */
 bool h2_session_over(const struct h2_session *session);
 int h2_session_ping(struct h2_session *session, struct error **err);
-/* Sends GOAWAY; no new streams are accepted. */
+/* Sends GOAWAY; no new streams are accepted. H2_NO_ERROR: open streams go on to their end; any other code ends the session
+ * at once (streams get their on_close from h2_session_destroy). */
 void h2_session_shutdown(struct h2_session *session, uint32_t code);
 size_t h2_session_stream_count(const struct h2_session *session);
 
-/* Client: opens a stream. body: a request body will be written (h2_stream_write, then h2_stream_end). fields may be NULL. */
+/* Client: opens a stream. body: a request body will be written (h2_stream_write, then h2_stream_end). fields may be NULL.
+ * path must be encoded already (no blanks, controls or non-ASCII: ERROR_INVALID). H2_STREAMS_MAX open ones: ERROR_LIMIT. */
 struct h2_stream *h2_request(struct h2_session *session, const char *method, const char *path, const char *authority,
                              const struct h2_field *fields, size_t field_count, bool body, const struct h2_stream_ops *ops,
                              void *user, struct error **err);
-/* Server: sends the response head; body as above. Once a stream. */
+/* Server: sends the response head; body as above. Once a stream; ERROR_STATE if it was answered or is gone. */
 int h2_respond(struct h2_stream *stream, int status, const struct h2_field *fields, size_t field_count, bool body,
                struct error **err);
 
+/* Changes who is told. ops NULL: nobody; data that arrives then is thrown away. ops must outlive the stream. */
 void h2_stream_set_ops(struct h2_stream *stream, const struct h2_stream_ops *ops, void *user);
 void *h2_stream_user(struct h2_stream *stream);
 struct h2_session *h2_stream_session(struct h2_stream *stream);
@@ -114,7 +123,7 @@ void h2_stream_end(struct h2_stream *stream);
 void h2_stream_reset(struct h2_stream *stream, uint32_t code);
 /* n received bytes have left for the other side: gives the window back. */
 void h2_stream_consumed(struct h2_stream *stream, size_t n);
-/* Peer or we have ended our half. */
+/* The peer has sent its end; we have been told to end (what is queued may still have to go out). */
 bool h2_stream_remote_ended(const struct h2_stream *stream);
 bool h2_stream_local_ended(const struct h2_stream *stream);
 

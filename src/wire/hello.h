@@ -46,7 +46,8 @@ int hello_host_receive(struct hello_host *hello, const uint8_t *data, size_t len
 
 /* ---- guest side ---- */
 struct hello_guest {
-    bool live; /* a session is live: look for session_key in the input */
+    bool live;   /* a session is live: look for session_key in the input */
+    bool opened; /* its first bytes were HTTP/2's; if they are not, the host said hello again and live becomes false */
     uint8_t session_key[HELLO_KEY_SIZE];
     uint8_t held[HELLO_KEY_SIZE + HELLO_SIZE]; /* bytes that may begin a key or a hello */
     size_t held_len;
@@ -57,10 +58,10 @@ struct hello_guest {
 };
 
 void hello_guest_init(struct hello_guest *hello);
-/* Eats raw bytes of the port. Bytes that belong to the live session are appended to `pass` (they come out late by at most
- * HELLO_KEY_SIZE - 1 bytes only while they match a beginning of the key). Returns 1 when a hello is waiting to be answered: the
- * caller drains the port until EAGAIN, then calls hello_guest_reply; the live session is over (live becomes false, nothing
- * more is passed). 0 otherwise. */
+/* Eats raw bytes of the port. Bytes that belong to the live session are appended to `pass` (a buf without a limit; they come
+ * out late by at most HELLO_KEY_SIZE - 1 bytes only while they match a beginning of the key). When the key was seen live
+ * becomes false: the session is over, the caller ends it, nothing more is passed. Returns 1 when a hello is waiting to be
+ * answered: the caller drains the port until EAGAIN, then calls hello_guest_reply. 0 otherwise. */
 int hello_guest_receive(struct hello_guest *hello, const uint8_t *data, size_t len, struct buf *pass);
 /* Makes the reply to the last complete hello and begins the new live session with its next key. */
 void hello_guest_reply(struct hello_guest *hello, uint8_t out[HELLO_REPLY_SIZE]);

@@ -3,6 +3,7 @@
 #ifndef HUTCH_WIRE_LINK_H
 #define HUTCH_WIRE_LINK_H
 
+#include "base/buf.h"
 #include "wire/h2.h"
 
 #include <uv.h>
@@ -11,20 +12,24 @@ struct link;
 
 struct link_ops {
     struct h2_session_ops session; /* user of these is link_user() */
-    /* The link is over: err says why (NULL: ended in order). Called once; call link_close from here or later. */
+    /* The link is over: err says why (NULL: ended in order). Called once; call link_close from here or later. Streams that are
+     * still open get their on_close from link_close. */
     void (*on_over)(struct link *link, const struct error *err, void *user);
     /* Optional: sees raw input before HTTP/2 does (the guest's scan for the next key). Returns bytes that may pass from out,
      * or -1 to end the link (on_over with NULL). `out` is filled by the filter. NULL: all passes. */
     int (*filter)(struct link *link, const uint8_t *data, size_t len, struct buf *out, void *user);
 };
 
-/* Takes ownership of fd (made non-blocking). early: bytes that were already read from fd (may be NULL). */
+/* Takes ownership of fd (made non-blocking; left to the caller on failure). early: bytes that were already read from fd (may be
+ * NULL); they are handled in the loop's next turn and do not pass the filter. No callback comes before that turn.
+ * The program must ignore SIGPIPE. */
 int link_create(uv_loop_t *loop, int fd, enum h2_role role, const struct h2_options *options, const struct link_ops *ops,
                 void *user, const uint8_t *early, size_t early_len, struct link **ret_link, struct error **err);
 /* Stops at once, destroys the session (streams get on_close), closes fd; the memory goes in the handle's close callback.
- * keep_fd: gives the descriptor back instead of closing it (returned), else returns -1. */
+ * keep_fd: gives the descriptor back (non-blocking) instead of closing it (returned), else returns -1. Allowed inside every
+ * callback of the link and its streams: the session then goes when the callback has returned. */
 int link_close(struct link *link, bool keep_fd);
-/* Sends what is queued, then GOAWAY, then on_over(NULL). */
+/* Sends GOAWAY and what is queued on every stream (as far as the peer's windows open), then on_over(NULL). */
 void link_finish(struct link *link);
 struct h2_session *link_session(struct link *link);
 void *link_user(struct link *link);
