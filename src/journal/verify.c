@@ -67,7 +67,9 @@ static int64_t moved_from(struct verify *v, const struct record *record, const u
     for (int64_t seq = record->seq - MOVED_NEAR; seq <= record->seq + MOVED_NEAR; seq++)
         if (seq > 0 && was_number(v, record, seq, prev, hash))
             return seq;
-    /* It followed the row whose hash it names. */
+    /* It followed the row whose hash it names, or began the file. */
+    if (!memcmp(prev, v->id, HASH_SIZE))
+        return was_number(v, record, 1, prev, hash) ? 1 : 0;
     char hex[HEX_SIZE];
     hash_to_hex(prev, hex);
     sqlite3_bind_text(v->by_hash, 1, hex, -1, SQLITE_STATIC);
