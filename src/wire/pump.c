@@ -197,6 +197,13 @@ static ssize_t read_side(const struct side *side, void *to, size_t len)
     return read(side->fd, to, len);
 }
 
+/* The other end of a socket is closed, not only shut for writing. */
+static bool peer_is_gone(const struct side *side)
+{
+    struct pollfd p = {.fd = side->fd};
+    return side->socket && poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR));
+}
+
 /* One read of at most what the stream takes. False: no more for now. */
 static bool read_once(struct pump *pump, size_t *total)
 {
@@ -219,7 +226,9 @@ static bool read_once(struct pump *pump, size_t *total)
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return false;
     /* EIO is how a terminal says that its other side has gone. */
-    if (n == 0 || (errno == EIO && pump->in.terminal))
+    if (n == 0 && pump->options.cut_on_close && peer_is_gone(&pump->in))
+        finish_errno(pump, PUMP_INPUT_FAILED, ECONNRESET);
+    else if (n == 0 || (errno == EIO && pump->in.terminal))
         end_input(pump);
     else
         finish_errno(pump, PUMP_INPUT_FAILED, errno);

@@ -46,7 +46,7 @@ void pump_end_input(struct pump *pump, bool ok);
 /* Input was seen to its end (with hold_end). */
 bool pump_input_ended(const struct pump *pump);
 /* Stops at once; on_done is not called. The stream stays as it is, without ops: reset or answer it. Owned descriptors are
- * closed. Not from inside a callback of this pump. */
+ * closed. Not from inside a callback of this pump but on_head. */
 void pump_cancel(struct pump *pump);
 
 #endif
