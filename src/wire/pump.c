@@ -106,7 +106,7 @@ static void finish(struct pump *pump, enum pump_end end, const struct error *err
 {
     if (pump->finished)
         return;
-    if (end == PUMP_INPUT_FAILED || end == PUMP_OUTPUT_FAILED) {
+    if (end == PUMP_INPUT_FAILED || (end == PUMP_OUTPUT_FAILED && !pump->options.keep_stream)) {
         if (pump->stream)
             h2_stream_reset(pump->stream, H2_CANCEL);
     }
@@ -342,7 +342,9 @@ static void on_close(struct h2_stream *stream, uint32_t code, void *user)
 {
     struct pump *pump = user;
     pump->stream = NULL;
-    if (code == H2_NO_ERROR && pump->remote_ended) {
+    /* A server that has not answered yet cannot do so any more: its owner must not think that the stream is there. */
+    bool unanswered = pump->in.kind == KIND_NONE && stream->session->role == H2_SERVER;
+    if (code == H2_NO_ERROR && pump->remote_ended && !unanswered) {
         pump->closed_in_order = true;
         settle(pump);
         return;
