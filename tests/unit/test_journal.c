@@ -238,7 +238,7 @@ static void queries_select(void **state)
     assert_int_equal(query(journal, &(struct journal_query){.kind = "egress"}).count, 11);
     assert_int_equal(query(journal, &(struct journal_query){.kind = "exe"}).count, 0);
     assert_int_equal(query(journal, &(struct journal_query){.session = "s1"}).count, 27);
-    assert_int_equal(query(journal, &(struct journal_query){.since_ts = 1031}).count, 10);
+    assert_int_equal(query(journal, &(struct journal_query){.since_ts = 1031}).count, 12);
     struct rows rows = query(journal, &(struct journal_query){.after_seq = 5, .limit = 3});
     assert_int_equal(rows.count, 3);
     assert_int_equal(rows.seqs[0], 6);
@@ -733,7 +733,7 @@ static int append_until_full(struct journal *journal, int64_t *ret_rows)
 /* In a child: the limit must not hit the test's own output. */
 static int limited_child(const char *path)
 {
-    struct rlimit small = {300000, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
+    struct rlimit small = {3000000, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
     struct journal *journal = NULL;
     struct event event = EVENT_INIT;
     int64_t rows = 0, seq = 0;
