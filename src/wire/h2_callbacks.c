@@ -182,7 +182,7 @@ static int on_data_chunk(nghttp2_session *lib, uint8_t flags, int32_t id, const 
         return nghttp2_session_consume_connection(lib, len) == 0
                    ? 0
                    : h2_session_doom(session, H2_INTERNAL_ERROR, ERROR_NO_MEMORY, "HTTP/2: no memory");
-    stream->unconsumed += len;
+    h2_stream_received(stream, len);
     if (!stream->reset && stream->ops && stream->ops->on_data)
         stream->ops->on_data(stream, data, len, stream->user);
     else

@@ -14,6 +14,7 @@
 #define H2_FIELD_OVERHEAD    32   /* RFC 9113 6.5.2: what a field counts besides its bytes */
 #define H2_FIELDS_MAX        (H2_HEADER_LIST_MAX / H2_FIELD_OVERHEAD)
 #define H2_GOAWAY_SIZE       17
+#define H2_CREDIT_STEP       (128 * 1024) /* the connection's window is given back in steps of this */
 
 /* ---- gate: looks at frame headers before the library does ---- */
 struct h2_gate {
@@ -73,6 +74,7 @@ struct h2_session {
     void *wake_arg;
     struct h2_stream *streams;
     size_t stream_count;
+    size_t unconsumed;         /* of all streams */
     struct h2_stream *drained; /* its on_writable is due */
     unsigned depth;            /* calls into the library or callbacks on the stack */
     bool announced;            /* on_want_send was called and nothing was taken to the end since */
@@ -118,6 +120,8 @@ int h2_session_doom(struct h2_session *session, uint32_t code, enum error_code e
 void h2_enter(struct h2_session *session);
 void h2_leave(struct h2_session *session);
 struct h2_stream *h2_stream_create(struct h2_session *session, int32_t id);
+/* Notes n bytes that have arrived on a stream and are not yet given back. */
+void h2_stream_received(struct h2_stream *stream, size_t n);
 /* Unlinks, calls on_close, frees. */
 void h2_stream_close(struct h2_stream *stream, uint32_t code);
 

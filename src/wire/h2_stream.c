@@ -21,6 +21,43 @@ struct h2_stream *h2_stream_create(struct h2_session *session, int32_t id)
     return stream;
 }
 
+/* Gives back the connection's window in small steps. The library alone would wait until half of it is free,
+ * which never comes when slow streams hold the other half: then all streams would stand still. What it has
+ * received and not yet given back, less what our streams still hold, may go. */
+static int credit_connection(struct h2_session *session)
+{
+    int32_t received = nghttp2_session_get_effective_recv_data_length(session->lib);
+    int64_t free_now = (int64_t)received - (int64_t)session->unconsumed;
+    if (free_now < H2_CREDIT_STEP)
+        return 0;
+    return nghttp2_submit_window_update(session->lib, NGHTTP2_FLAG_NONE, 0, (int32_t)free_now);
+}
+
+/* n bytes of a stream are no longer held. */
+static void give_back(struct h2_stream *stream, size_t n)
+{
+    struct h2_session *session = stream->session;
+    stream->unconsumed -= n;
+    session->unconsumed -= n;
+    if (session->dead)
+        return;
+    h2_enter(session);
+    int rc = nghttp2_session_consume_connection(session->lib, n);
+    if (rc == 0 && !stream->closed)
+        rc = nghttp2_session_consume_stream(session->lib, stream->id, n);
+    if (rc == 0)
+        rc = credit_connection(session);
+    if (rc != 0)
+        h2_session_doom(session, H2_INTERNAL_ERROR, ERROR_NO_MEMORY, "HTTP/2: %s", nghttp2_strerror(rc));
+    h2_leave(session);
+}
+
+void h2_stream_received(struct h2_stream *stream, size_t n)
+{
+    stream->unconsumed += n;
+    stream->session->unconsumed += n;
+}
+
 void h2_stream_close(struct h2_stream *stream, uint32_t code)
 {
     struct h2_session *session = stream->session;
@@ -37,9 +74,7 @@ void h2_stream_close(struct h2_stream *stream, uint32_t code)
     stream->closed = true;
     h2_enter(session);
     /* What nobody will take any more must not narrow the connection's window for the others. */
-    if (!session->dead && stream->unconsumed > 0 &&
-        nghttp2_session_consume_connection(session->lib, stream->unconsumed) != 0)
-        h2_session_doom(session, H2_INTERNAL_ERROR, ERROR_NO_MEMORY, "HTTP/2: no memory");
+    give_back(stream, stream->unconsumed);
     if (stream->ops && stream->ops->on_close)
         stream->ops->on_close(stream, code, stream->user);
     h2_leave(session);
@@ -116,7 +151,7 @@ struct h2_stream *h2_request(struct h2_session *session, const char *method, con
         authority = "hutch";
     if (check_value("authority", authority, err) < 0 || (!connect && check_value("path", path, err) < 0))
         return NULL;
-    if (session->dead || h2_session_over(session)) {
+    if (session->dead || !nghttp2_session_check_request_allowed(session->lib)) {
         error_set(err, ERROR_NETWORK, "HTTP/2: the connection is over");
         return NULL;
     }
@@ -254,17 +289,10 @@ void h2_stream_reset(struct h2_stream *stream, uint32_t code)
 
 void h2_stream_consumed(struct h2_stream *stream, size_t n)
 {
-    struct h2_session *session = stream->session;
+    if (stream->closed || n == 0)
+        return;
     require(n <= stream->unconsumed);
-    if (n == 0)
-        return;
-    if (session->dead || stream->closed)
-        return;
-    stream->unconsumed -= n;
-    h2_enter(session);
-    if (nghttp2_session_consume(session->lib, stream->id, n) != 0)
-        h2_session_doom(session, H2_INTERNAL_ERROR, ERROR_NO_MEMORY, "HTTP/2: no memory");
-    h2_leave(session);
+    give_back(stream, n);
 }
 
 bool h2_stream_remote_ended(const struct h2_stream *stream)

@@ -6,3 +6,18 @@ libwire_a_SOURCES = \
 	%D%/json.c %D%/json.h %D%/json_stream.c %D%/json_call.c
 libwire_a_CFLAGS = $(AM_CFLAGS) $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 WIRE_LIBS = $(NGHTTP2_LIBS) $(UV_LIBS) $(JANSSON_LIBS)
+
+# Tests: in memory, or over socket pairs in one process.
+WIRE_TEST_LIB = tests/lib/frames.c tests/lib/frames.h tests/lib/h2_pair.c tests/lib/h2_pair.h
+WIRE_TEST_CFLAGS = $(UNIT_CFLAGS) -I$(top_srcdir)/tests/lib $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
+WIRE_TEST_LIBS = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+WIRE_TESTS = tests/unit/test_hello tests/unit/test_h2
+check_PROGRAMS += $(WIRE_TESTS)
+TESTS += $(WIRE_TESTS)
+
+tests_unit_test_hello_SOURCES = tests/unit/test_hello.c
+tests_unit_test_hello_CFLAGS = $(WIRE_TEST_CFLAGS)
+tests_unit_test_hello_LDADD = $(WIRE_TEST_LIBS)
+tests_unit_test_h2_SOURCES = tests/unit/test_h2.c $(WIRE_TEST_LIB)
+tests_unit_test_h2_CFLAGS = $(WIRE_TEST_CFLAGS)
+tests_unit_test_h2_LDADD = $(WIRE_TEST_LIBS)

@@ -342,7 +342,8 @@ static void on_close(struct h2_stream *stream, uint32_t code, void *user)
 {
     struct pump *pump = user;
     pump->stream = NULL;
-    /* A server that has not answered yet cannot do so any more: its owner must not think that the stream is there. */
+    /* A server that has not answered yet cannot do so any more: its owner must not think that the stream is
+     * there. */
     bool unanswered = pump->in.kind == KIND_NONE && stream->session->role == H2_SERVER;
     if (code == H2_NO_ERROR && pump->remote_ended && !unanswered) {
         pump->closed_in_order = true;
