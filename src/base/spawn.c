@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -219,21 +220,24 @@ static int run_loop(struct run *run, int timeout_ms, bool store, struct error **
     }
 }
 
-/* The last line of stderr that is not empty; changes text. */
-static const char *last_line(char *text)
+/* The last line of stderr that is not empty, made safe (it may hold anything, also NULs). Caller frees. */
+static char *last_line(const struct buf *tail)
 {
-    size_t len = strlen(text);
-    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
-        text[--len] = '\0';
-    const char *line = strrchr(text, '\n');
-    return line ? line + 1 : text;
+    const char *data = (const char *)buf_data(tail);
+    size_t len = tail->len;
+    while (len && strchr("\n\r \t", data[len - 1]))
+        len--;
+    const char *before = memrchr(data, '\n', len);
+    const char *line = before ? before + 1 : data;
+    struct text text;
+    text_init(&text, line, len - (line - data), STDERR_TAIL, TEXT_DEFAULT);
+    return text.bytes;
 }
 
 /* The error of a command that ended by itself, but not well. */
 static int run_failed(struct run *run, int status, struct error **err)
 {
-    autofree char *text = buf_take_string(&run->err_text);
-    const char *line = last_line(text);
+    autofree char *line = last_line(&run->err_text);
     const char *between = *line ? ": " : "";
     if (status > 128)
         return error_set(err, ERROR_FAILED, "\"%s\" was ended by signal %d%s%s", run->spawn->argv[0],
