@@ -77,7 +77,7 @@ int cage_parse(const char *text, struct cage *ret_cage, struct error **err)
         if (used == 0)
             rc = error_set(err, ERROR_INVALID, "%s is not a list of files at '%.40s'", CAGE_VARIABLE, p);
         else
-            rc = cage_add(&cage, (enum cage_access)*p, path, err);
+            rc = cage_add(&cage, (enum cage_access) * p, path, err);
         if (rc < 0)
             break;
         p += 2 + used;

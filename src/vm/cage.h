@@ -1,5 +1,5 @@
-/* cage.h: what one QEMU may open, as a list and as the text that travels in the domain's definition to hutch-qemu, the
- * emulator wrapper (confine_qemu.c), in the variable HUTCH_CONFINE. */
+/* cage.h: what one QEMU may open, as a list and as the text that travels in the domain's definition to
+ * hutch-qemu, the emulator wrapper (confine_qemu.c), in the variable HUTCH_CONFINE. */
 #ifndef HUTCH_VM_CAGE_H
 #define HUTCH_VM_CAGE_H
 
@@ -12,9 +12,10 @@
 #define CAGE_PATHS_MAX 96
 
 enum cage_access {
-    CAGE_READ = 'r',   /* one file, reading */
-    CAGE_WRITE = 'w',  /* one file, reading and writing */
-    CAGE_FOLDER = 'd', /* the files of a folder, reading and writing; none can be made, removed, renamed or linked */
+    CAGE_READ = 'r',  /* one file, reading */
+    CAGE_WRITE = 'w', /* one file, reading and writing */
+    CAGE_FOLDER =
+        'd', /* the files of a folder, reading and writing; none can be made, removed, renamed or linked */
 };
 struct cage {
     struct {

@@ -41,7 +41,8 @@ static char *probe_folder(const char *qmp)
     return steal(&path);
 }
 
-/* The path of the secret masterKey0 in an -object: "file":"/…/master-key.aes" (JSON) or file=/…/master-key.aes. */
+/* The path of the secret masterKey0 in an -object: "file":"/…/master-key.aes" (JSON) or
+ * file=/…/master-key.aes. */
 static char *master_key(const char *object)
 {
     static const char last[] = "/master-key.aes";
@@ -49,7 +50,7 @@ static char *master_key(const char *object)
     if (!strstr(object, "masterKey0") || !end)
         return NULL;
     end += sizeof(last) - 1;
-    for (const char *p = end; p > object; p--) {
+    for (const char *p = end - 1; p > object; p--) {
         if (*p != '"' && *p != '=')
             continue;
         if (p[1] != '/' || memchr(p + 1, '\\', (size_t)(end - p - 1)))
@@ -119,7 +120,8 @@ int cage_apply_namespaces(bool *ret_done, struct error **err)
     return rc;
 }
 
-/* One path of the list. It must be there and must not be a link: what lies behind a link is not what was meant. */
+/* One path of the list. It must be there and must not be a link: what lies behind a link is not what was
+ * meant. */
 static int list_rule(const struct cage *cage, size_t i, struct landlock_rule *ret_rule, struct error **err)
 {
     struct stat st;
@@ -173,13 +175,14 @@ static void add_bind(struct words *words, const char *how, const char *path)
     add_word(words, path);
 }
 
-/* No pid namespace: libvirt knows the process by its pid, and --die-with-parent takes QEMU along when that pid is ended. */
+/* No pid namespace: libvirt knows the process by its pid, and --die-with-parent takes QEMU along when that
+ * pid is ended. */
 char **cage_bubblewrap(const struct cage *cage, const struct cage_command *command, const char *self,
                        char *const *arguments)
 {
     struct words words = {0};
-    static const char *const start[] = {"bwrap",  "--die-with-parent", "--unshare-net", "--unshare-ipc",
-                                        "--cap-drop", "ALL",           "--dev",         "/dev"};
+    static const char *const start[] = {
+        "bwrap", "--die-with-parent", "--unshare-net", "--unshare-ipc", "--cap-drop", "ALL", "--dev", "/dev"};
     static const char *const root_links[] = {"/lib", "/lib64", "/etc/ld.so.cache"};
 
     for (size_t i = 0; i < countof(start); i++)
@@ -194,7 +197,8 @@ char **cage_bubblewrap(const struct cage *cage, const struct cage_command *comma
             add_bind(&words, "--bind", cage->items[i].path);
     for (size_t i = 0; i < cage->count; i++)
         if (cage->items[i].access != CAGE_FOLDER)
-            add_bind(&words, cage->items[i].access == CAGE_READ ? "--ro-bind" : "--bind", cage->items[i].path);
+            add_bind(&words, cage->items[i].access == CAGE_READ ? "--ro-bind" : "--bind",
+                     cage->items[i].path);
     if (command->probe_folder)
         add_bind(&words, "--bind", command->probe_folder);
     if (command->master_key)

@@ -1,7 +1,7 @@
-/* cage_apply.h: hutch-qemu's side of a cage: the process gives up everything that QEMU does not need. One way, kept over
- * exec. Three walls, each of which holds alone for what it covers: Landlock (files; bubblewrap where the kernel has no
- * Landlock), an empty network namespace, and a seccomp filter under QEMU's own (no new sockets, no connect, nothing that
- * reaches other processes). */
+/* cage_apply.h: hutch-qemu's side of a cage: the process gives up everything that QEMU does not need. One
+ * way, kept over exec. Three walls, each of which holds alone for what it covers: Landlock (files; bubblewrap
+ * where the kernel has no Landlock), an empty network namespace, and a seccomp filter under QEMU's own (no
+ * new sockets, no connect, nothing that reaches other processes). */
 #ifndef HUTCH_VM_CAGE_APPLY_H
 #define HUTCH_VM_CAGE_APPLY_H
 
@@ -10,11 +10,13 @@
 
 enum cage_kind {
     CAGE_MACHINE, /* runs a machine */
-    CAGE_PROBE,   /* libvirt asks QEMU what it can do: -machine none, it makes its own monitor socket and daemonizes */
+    CAGE_PROBE,   /* libvirt asks QEMU what it can do: -machine none, it makes its own monitor socket and
+                     daemonizes */
 };
 
-/* What libvirt's command line says beyond the list: folder of a probe, the machine's master key; NULL when absent.
- * ERROR_INVALID when it is neither a probe nor comes with a list. The strings lie in argv or are owned by the struct. */
+/* What libvirt's command line says beyond the list: folder of a probe, the machine's master key; NULL when
+ * absent. ERROR_INVALID when it is neither a probe nor comes with a list. The strings lie in argv or are
+ * owned by the struct. */
 struct cage_command {
     enum cage_kind kind;
     char *probe_folder; /* CAGE_PROBE: writable */
@@ -23,10 +25,11 @@ struct cage_command {
 int cage_command_read(char *const *argv, bool has_list, struct cage_command *ret_command, struct error **err);
 void cage_command_finish(struct cage_command *command);
 
-/* An empty network, IPC and user namespace; the process keeps its ids. Without user namespaces: 0 too, *ret_done false;
- * the filter of cage_apply_filter then is the wall. */
+/* An empty network, IPC and user namespace; the process keeps its ids. Without user namespaces: 0 too,
+ * *ret_done false; the filter of cage_apply_filter then is the wall. */
 int cage_apply_namespaces(bool *ret_done, struct error **err);
-/* Landlock. ERROR_MISSING: this kernel has none (use bubblewrap). A file of the list that is not there is ERROR_NOT_FOUND. */
+/* Landlock. ERROR_MISSING: this kernel has none (use bubblewrap). A file of the list that is not there is
+ * ERROR_NOT_FOUND. */
 int cage_apply_files(const struct cage *cage, const struct cage_command *command, struct error **err);
 /* The argv of bubblewrap that then runs self (this program) with the arguments behind it. Caller frees with
  * cage_bubblewrap_free. */

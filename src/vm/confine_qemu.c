@@ -1,5 +1,5 @@
-/* hutch-qemu: the <emulator> of hutch's machines. libvirt runs it as if it were QEMU; it confines itself, keeps its
- * process id, and becomes QEMU. Where it cannot confine, it does not go on. */
+/* hutch-qemu: the <emulator> of hutch's machines. libvirt runs it as if it were QEMU; it confines itself,
+ * keeps its process id, and becomes QEMU. Where it cannot confine, it does not go on. */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -18,8 +18,9 @@
 #ifndef HUTCH_QEMU
 #define HUTCH_QEMU "/usr/bin/qemu-system-x86_64"
 #endif
-/* First argument when bubblewrap has run this program again: the files are confined, the filter is missing. */
-#define INSIDE "--hutch-inside"
+/* First argument when bubblewrap has run this program again: the files are confined, the filter is missing.
+ */
+#define INSIDE     "--hutch-inside"
 #define BUBBLEWRAP "/usr/bin/bwrap"
 
 static const char *const programs[] = {HUTCH_QEMU, "/usr/libexec/qemu-kvm", "/usr/bin/qemu-kvm"};
@@ -80,7 +81,8 @@ static int become_bubblewrap(const struct cage *cage, const struct cage_command 
         return error_set_errno(err, errno, "cannot find this program");
     self[n] = '\0';
     if (access(BUBBLEWRAP, X_OK) < 0) {
-        int rc = error_set(err, ERROR_MISSING, "neither Landlock in the kernel nor bubblewrap: QEMU would run unconfined");
+        int rc = error_set(err, ERROR_MISSING,
+                           "neither Landlock in the kernel nor bubblewrap: QEMU would run unconfined");
         error_hint(err, "install bubblewrap, or boot with landlock in the kernel's lsm= list");
         return rc;
     }

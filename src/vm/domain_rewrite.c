@@ -1,6 +1,6 @@
-/* The XML inside a memory image says which files QEMU opens. It was written by libvirt, but the image lies in a file,
- * paths change, and libvirt trusts its <backingStore> more than the disk's own header. So every path in it is replaced
- * by the spec's, and an image with anything in it that is not known here is refused. */
+/* The XML inside a memory image says which files QEMU opens. It was written by libvirt, but the image lies in
+ * a file, paths change, and libvirt trusts its <backingStore> more than the disk's own header. So every path
+ * in it is replaced by the spec's, and an image with anything in it that is not known here is refused. */
 #include "vm/domain_xml.h"
 
 #include "base/alloc.h"
@@ -89,7 +89,7 @@ struct rewrite {
     const struct vm_spec *spec;
     const struct domain_host *host;
     struct xml_document document;
-    size_t at;    /* token */
+    size_t at;     /* token */
     size_t device; /* start token of the child of <devices> that it is in */
     struct buf out;
     unsigned disks, ports; /* seen: number, bit set */
@@ -97,8 +97,8 @@ struct rewrite {
 
 static int foreign(const struct xml_token *token, const char *what, struct error **err)
 {
-    int rc = error_set(err, ERROR_CORRUPT, "the memory image asks for %s in <%.*s>", what, (int)token->name_len,
-                       token->name);
+    int rc = error_set(err, ERROR_CORRUPT, "the memory image asks for %s in <%.*s>", what,
+                       (int)token->name_len, token->name);
     error_hint(err, "it is not used; start the machine without it");
     return rc;
 }
@@ -144,9 +144,12 @@ static const char *wanted_text(const struct rewrite *rewrite, const char *name)
     const struct {
         const char *name, *text;
     } texts[] = {
-        {"name", rewrite->spec->name},         {"uuid", rewrite->spec->uuid},
-        {"kernel", rewrite->spec->kernel},     {"initrd", rewrite->spec->initrd},
-        {"cmdline", rewrite->spec->command_line}, {"emulator", rewrite->host->emulator},
+        {"name", rewrite->spec->name},
+        {"uuid", rewrite->spec->uuid},
+        {"kernel", rewrite->spec->kernel},
+        {"initrd", rewrite->spec->initrd},
+        {"cmdline", rewrite->spec->command_line},
+        {"emulator", rewrite->host->emulator},
     };
     for (size_t i = 0; i < countof(texts); i++)
         if (strcmp(texts[i].name, name) == 0)
@@ -277,13 +280,14 @@ static int write_root(struct rewrite *rewrite, struct error **err)
     if (!xml_is(root, XML_START, "domain") || root->empty || !type ||
         (strcmp(type, "kvm") != 0 && strcmp(type, "qemu") != 0))
         return foreign(root, "another hypervisor", err);
-    xml_write(&rewrite->out, "<domain type='%s' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>\n", type);
+    xml_write(&rewrite->out, "<domain type='%s' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>\n",
+              type);
     rewrite->at = 1;
     return 0;
 }
 
-int domain_xml_rewrite(const char *saved, const struct vm_spec *spec, const struct domain_host *host, char **ret_xml,
-                       struct error **err)
+int domain_xml_rewrite(const char *saved, const struct vm_spec *spec, const struct domain_host *host,
+                       char **ret_xml, struct error **err)
 {
     struct rewrite rewrite = {.spec = spec, .host = host};
     int rc = xml_parse(saved, &rewrite.document, err);
@@ -294,8 +298,8 @@ int domain_xml_rewrite(const char *saved, const struct vm_spec *spec, const stru
     while (rc == 0 && rewrite.at < rewrite.document.count)
         rc = rewrite_one(&rewrite, err);
     if (rc == 0 && (rewrite.disks != 1 || rewrite.ports != 7))
-        rc = error_set(err, ERROR_CORRUPT, "the memory image has %u disks and ports %x, not 1 and 7", rewrite.disks,
-                       rewrite.ports);
+        rc = error_set(err, ERROR_CORRUPT, "the memory image has %u disks and ports %x, not 1 and 7",
+                       rewrite.disks, rewrite.ports);
     if (rc == 0)
         *ret_xml = buf_take_string(&rewrite.out);
     buf_finish(&rewrite.out);

@@ -47,15 +47,16 @@ int domain_xml_write_confine(struct buf *buf, const struct vm_spec *spec, struct
     if (rc == 0) {
         autofree char *list = cage_format(&cage);
         autofree char *value = xml_escape(list);
-        xml_write(buf, "<qemu:commandline><qemu:env name='%s' value='%s'/></qemu:commandline>\n", CAGE_VARIABLE,
-                  value);
+        xml_write(buf, "<qemu:commandline><qemu:env name='%s' value='%s'/></qemu:commandline>\n",
+                  CAGE_VARIABLE, value);
     }
     cage_finish(&cage);
     return rc;
 }
 
 /* Everything before <devices>. */
-static void write_machine(struct buf *buf, const struct vm_spec *spec, const struct domain_host *host, bool kvm)
+static void write_machine(struct buf *buf, const struct vm_spec *spec, const struct domain_host *host,
+                          bool kvm)
 {
     autofree char *name = xml_escape(spec->name);
     autofree char *kernel = xml_escape(spec->kernel);
@@ -87,17 +88,19 @@ static void write_cpu(struct buf *buf, const char *model, bool kvm)
         xml_write(buf, "<cpu mode='maximum' check='none' migratable='on'/>\n");
     else {
         autofree char *escaped = xml_escape(model);
-        xml_write(buf, "<cpu mode='custom' match='exact' check='none'><model fallback='forbid'>%s</model></cpu>\n",
+        xml_write(buf,
+                  "<cpu mode='custom' match='exact' check='none'><model fallback='forbid'>%s</model></cpu>\n",
                   escaped);
     }
     xml_write(buf, "<clock offset='utc'>%s<timer name='hpet' present='no'/></clock>\n",
               kvm ? "<timer name='rtc' tickpolicy='catchup'/><timer name='pit' tickpolicy='delay'/>" : "");
-    xml_write(buf, "<on_poweroff>destroy</on_poweroff><on_reboot>restart</on_reboot><on_crash>destroy</on_crash>\n"
-                   "<pm><suspend-to-mem enabled='no'/><suspend-to-disk enabled='no'/></pm>\n");
+    xml_write(buf,
+              "<on_poweroff>destroy</on_poweroff><on_reboot>restart</on_reboot><on_crash>destroy</on_crash>\n"
+              "<pm><suspend-to-mem enabled='no'/><suspend-to-disk enabled='no'/></pm>\n");
 }
 
-/* cache=writeback: the machines of one template share its base in the host's page cache (O_DIRECT would read it anew
- * for each), and the guest's flushes reach the disk. */
+/* cache=writeback: the machines of one template share its base in the host's page cache (O_DIRECT would read
+ * it anew for each), and the guest's flushes reach the disk. */
 static void write_disk(struct buf *buf, const struct vm_spec *spec)
 {
     autofree char *disk = xml_escape(spec->disk);
@@ -114,9 +117,10 @@ static void write_disk(struct buf *buf, const struct vm_spec *spec)
 static void write_channels(struct buf *buf, const struct vm_spec *spec)
 {
     autofree char *console = xml_escape(spec->console_log);
-    xml_write(buf,
-              "<serial type='file'><source path='%s' append='off'/><target type='isa-serial' port='0'/></serial>\n",
-              console);
+    xml_write(
+        buf,
+        "<serial type='file'><source path='%s' append='off'/><target type='isa-serial' port='0'/></serial>\n",
+        console);
     xml_write(buf, "<controller type='virtio-serial' index='0' ports='4'/>\n");
     for (size_t i = 0; i < countof(domain_xml_port_names); i++) {
         autofree char *path = xml_escape(spec->ports[i]);
@@ -139,7 +143,8 @@ static void write_devices(struct buf *buf, const struct vm_spec *spec, const str
                    "</devices>\n");
 }
 
-/* hutch-qemu confines QEMU more narrowly than these, which do not know that program and would keep it from running. */
+/* hutch-qemu confines QEMU more narrowly than these, which do not know that program and would keep it from
+ * running. */
 void domain_xml_write_labels(struct buf *buf, const struct domain_host *host)
 {
     if (host->apparmor)
@@ -155,13 +160,13 @@ static int check_spec(const struct vm_spec *spec, struct error **err)
     while (spec->chain && spec->chain[layers])
         layers++;
     if (layers == 0 || strcmp(spec->chain[0], spec->disk) != 0)
-        return error_set(err, ERROR_INVALID, "the chain of '%s' does not begin with its disk '%s'", spec->name,
-                         spec->disk);
+        return error_set(err, ERROR_INVALID, "the chain of '%s' does not begin with its disk '%s'",
+                         spec->name, spec->disk);
     if (layers > LAYER_DEPTH_MAX)
-        return error_set(err, ERROR_LIMIT, "the disk of '%s' has %zu layers; %d are the most", spec->name, layers,
-                         LAYER_DEPTH_MAX);
-    const char *paths[] = {spec->kernel, spec->initrd, spec->console_log, spec->ports[0], spec->ports[1],
-                           spec->ports[2]};
+        return error_set(err, ERROR_LIMIT, "the disk of '%s' has %zu layers; %d are the most", spec->name,
+                         layers, LAYER_DEPTH_MAX);
+    const char *paths[] = {spec->kernel,   spec->initrd,   spec->console_log,
+                           spec->ports[0], spec->ports[1], spec->ports[2]};
     for (size_t i = 0; i < countof(paths); i++)
         if (!paths[i] || paths[i][0] != '/')
             return error_set(err, ERROR_INVALID, "'%s' is not a full path", paths[i] ? paths[i] : "");
@@ -170,7 +175,8 @@ static int check_spec(const struct vm_spec *spec, struct error **err)
     return 0;
 }
 
-int domain_xml_build(const struct vm_spec *spec, const struct domain_host *host, char **ret_xml, struct error **err)
+int domain_xml_build(const struct vm_spec *spec, const struct domain_host *host, char **ret_xml,
+                     struct error **err)
 {
     bool kvm = host->kvm && !spec->emulate;
     struct buf buf;

@@ -1,5 +1,6 @@
-/* domain_xml.h: a machine's libvirt definition, written and read. The devices are the least that serves: one virtio
- * disk, three virtio-serial ports, rng, balloon, a serial console. No network card, USB, sound, graphics or video. */
+/* domain_xml.h: a machine's libvirt definition, written and read. The devices are the least that serves: one
+ * virtio disk, three virtio-serial ports, rng, balloon, a serial console. No network card, USB, sound,
+ * graphics or video. */
 #ifndef HUTCH_VM_DOMAIN_XML_H
 #define HUTCH_VM_DOMAIN_XML_H
 
@@ -21,15 +22,18 @@ struct domain_host {
     bool apparmor, selinux;   /* libvirt's security drivers that would keep QEMU's wrapper from running */
 };
 
-/* The definition. ERROR_INVALID: a path that is not absolute, no disk chain, too many layers. Caller frees *ret_xml. */
-int domain_xml_build(const struct vm_spec *spec, const struct domain_host *host, char **ret_xml, struct error **err);
-/* The XML of a memory image made fit for today: emulator, disk (with our chain instead of the image's), kernel, initrd,
- * sockets, console, metadata and the list of files are the spec's; all else stays as it was saved. Anything else that
- * names a file, and any device beyond domain_xml_build's, is ERROR_CORRUPT. Caller frees *ret_xml. */
-int domain_xml_rewrite(const char *saved, const struct vm_spec *spec, const struct domain_host *host, char **ret_xml,
-                       struct error **err);
-/* Fills uuid, name, project, kvm of *ret_info from a definition; *ret_installation is the id in the metadata or NULL
- * (not hutch's). Caller frees it. */
+/* The definition. ERROR_INVALID: a path that is not absolute, no disk chain, too many layers. Caller frees
+ * *ret_xml. */
+int domain_xml_build(const struct vm_spec *spec, const struct domain_host *host, char **ret_xml,
+                     struct error **err);
+/* The XML of a memory image made fit for today: emulator, disk (with our chain instead of the image's),
+ * kernel, initrd, sockets, console, metadata and the list of files are the spec's; all else stays as it was
+ * saved. Anything else that names a file, and any device beyond domain_xml_build's, is ERROR_CORRUPT. Caller
+ * frees *ret_xml. */
+int domain_xml_rewrite(const char *saved, const struct vm_spec *spec, const struct domain_host *host,
+                       char **ret_xml, struct error **err);
+/* Fills uuid, name, project, kvm of *ret_info from a definition; *ret_installation is the id in the metadata
+ * or NULL (not hutch's). Caller frees it. */
 int domain_xml_read(const char *xml, struct vm_info *ret_info, char **ret_installation, struct error **err);
 
 /* Parts that build and rewrite (domain_rewrite.c) share; they append to buf. */

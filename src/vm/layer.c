@@ -31,8 +31,8 @@ int layer_create(const char *path, const char *backing, uint64_t size, struct er
     struct layer_info info;
     autofree char *temporary = xasprintf("%s.new", path);
     char bytes[32];
-    const char *argv[] = {"qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", backing, "--", temporary,
-                          bytes, NULL};
+    const char *argv[] = {"qemu-img", "create", "-q", "-f",      "qcow2", "-F", "qcow2",
+                          "-b",       backing,  "--", temporary, bytes,   NULL};
 
     if (path[0] != '/' || backing[0] != '/')
         return error_set(err, ERROR_INVALID, "'%s' on '%s': full paths are needed", path, backing);
@@ -118,7 +118,8 @@ int layer_chain(const char *path, char ***ret_chain, struct error **err)
             rc = error_set(err, ERROR_CORRUPT, "the layers of '%s' go round in a circle at '%s'", path, next);
         else
             rc = layer_inspect(next, &info, err);
-        if (rc == -ERROR_NOT_FOUND && count > 0) { /* its own absence is not damage; that of a layer below is */
+        if (rc == -ERROR_NOT_FOUND &&
+            count > 0) { /* its own absence is not damage; that of a layer below is */
             if (err && *err)
                 (*err)->code = ERROR_CORRUPT;
             rc = -ERROR_CORRUPT;

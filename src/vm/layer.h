@@ -9,14 +9,19 @@
 
 #define LAYER_DEPTH_MAX 64
 
-struct layer_info { uint64_t virtual_size, disk_size; char *backing; /* full path or NULL */ bool dirty; };
+struct layer_info {
+    uint64_t virtual_size, disk_size;
+    char *backing; /* full path or NULL */
+    bool dirty;
+};
 
-/* Creates path as an overlay on backing (format qcow2), virtual size in bytes (>= backing's). By a temporary name and rename. */
+/* Creates path as an overlay on backing (format qcow2), virtual size in bytes (>= backing's). By a temporary
+ * name and rename. */
 int layer_create(const char *path, const char *backing, uint64_t size, struct error **err);
 int layer_inspect(const char *path, struct layer_info *ret_info, struct error **err);
 void layer_info_finish(struct layer_info *info);
-/* The chain from path down to the base, top first, NULL-ended (vm_free_chain). A missing file, a loop, a data file or more than
- * LAYER_DEPTH_MAX layers: ERROR_CORRUPT. */
+/* The chain from path down to the base, top first, NULL-ended (vm_free_chain). A missing file, a loop, a data
+ * file or more than LAYER_DEPTH_MAX layers: ERROR_CORRUPT. */
 int layer_chain(const char *path, char ***ret_chain, struct error **err);
 
 #endif

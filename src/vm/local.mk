@@ -11,3 +11,8 @@ pkglibexec_PROGRAMS += hutch-qemu
 hutch_qemu_SOURCES = %D%/confine_qemu.c %D%/cage_apply.c %D%/cage_apply.h %D%/cage_filter.c %D%/cage.c %D%/cage.h
 hutch_qemu_CFLAGS = $(AM_CFLAGS) $(SECCOMP_CFLAGS)
 hutch_qemu_LDADD = libbase.a $(SECCOMP_LIBS)
+
+check_PROGRAMS += tests/e2e/vm_driver
+tests_e2e_vm_driver_SOURCES = tests/e2e/vm_driver.c
+tests_e2e_vm_driver_CFLAGS = $(AM_CFLAGS) $(LIBVIRT_CFLAGS)
+tests_e2e_vm_driver_LDADD = libvm.a libbase.a $(LIBVIRT_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)

@@ -20,7 +20,8 @@
 #define FEATURE_DATA_FILE   (1ULL << 2)
 #define FEATURE_COMPRESSION (1ULL << 3)
 #define FEATURE_EXTENDED_L2 (1ULL << 4)
-#define FEATURES_KNOWN (FEATURE_DIRTY | FEATURE_CORRUPT | FEATURE_DATA_FILE | FEATURE_COMPRESSION | FEATURE_EXTENDED_L2)
+#define FEATURES_KNOWN                                                                                       \
+    (FEATURE_DIRTY | FEATURE_CORRUPT | FEATURE_DATA_FILE | FEATURE_COMPRESSION | FEATURE_EXTENDED_L2)
 
 /* The first cluster's part that can matter: head, extensions, backing name. */
 struct head_bytes {
@@ -72,7 +73,8 @@ static int read_bytes(struct head_bytes *bytes, uint64_t *ret_disk_size, struct 
 }
 
 /* Looks through the extensions for the format of the backing file and for a data file. */
-static int read_extensions(const struct head_bytes *bytes, size_t at, size_t end, bool *ret_qcow2, struct error **err)
+static int read_extensions(const struct head_bytes *bytes, size_t at, size_t end, bool *ret_qcow2,
+                           struct error **err)
 {
     *ret_qcow2 = false;
     for (int i = 0; at + 8 <= end; i++) {
@@ -103,7 +105,8 @@ static int check_features(const struct head_bytes *bytes, uint64_t features, str
 }
 
 /* Name and format of the backing file. */
-static int read_backing(const struct head_bytes *bytes, size_t head_len, struct qcow2_head *head, struct error **err)
+static int read_backing(const struct head_bytes *bytes, size_t head_len, struct qcow2_head *head,
+                        struct error **err)
 {
     uint64_t at = get64(bytes, 8);
     uint32_t len = get32(bytes, 16);
@@ -122,7 +125,8 @@ static int read_backing(const struct head_bytes *bytes, size_t head_len, struct 
     if (!is_qcow2)
         return error_set(err, ERROR_CORRUPT, "'%s' does not say that '%s' below it is qcow2", bytes->path,
                          head->backing);
-    /* QEMU takes PROTOCOL:… in a name that has a colon before its first slash for something else than a file */
+    /* QEMU takes PROTOCOL:… in a name that has a colon before its first slash for something else than a file
+     */
     if (strcspn(head->backing, ":") < strcspn(head->backing, "/"))
         return error_set(err, ERROR_CORRUPT, "'%s' stands on '%s', which is no plain file", bytes->path,
                          head->backing);

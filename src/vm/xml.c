@@ -76,8 +76,8 @@ static struct xml_token *add(struct reader *reader, enum xml_kind kind)
 
 static bool name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.' || c == ':';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == ':';
 }
 
 static bool blank_byte(char c)
@@ -234,10 +234,12 @@ void xml_finish(struct xml_document *document)
 
 bool xml_is(const struct xml_token *token, enum xml_kind kind, const char *name)
 {
-    return token->kind == kind && strlen(name) == token->name_len && memcmp(name, token->name, token->name_len) == 0;
+    return token->kind == kind && strlen(name) == token->name_len &&
+           memcmp(name, token->name, token->name_len) == 0;
 }
 
-/* Bytes of one character reference at p (&#10; &#xA;), its value in *ret; 0 if it is none or not plain ASCII. */
+/* Bytes of one character reference at p (&#10; &#xA;), its value in *ret; 0 if it is none or not plain ASCII.
+ */
 static size_t character_reference(const char *p, size_t len, char *ret)
 {
     size_t i = 2;

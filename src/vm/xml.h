@@ -1,5 +1,6 @@
-/* xml.h: the little XML that libvirt speaks: escaped writing, and a strict reader of what libvirt wrote (elements,
- * attributes, text; no DTD, CDATA or entities beyond the five). What the reader does not know it refuses. */
+/* xml.h: the little XML that libvirt speaks: escaped writing, and a strict reader of what libvirt wrote
+ * (elements, attributes, text; no DTD, CDATA or entities beyond the five). What the reader does not know it
+ * refuses. */
 #ifndef HUTCH_VM_XML_H
 #define HUTCH_VM_XML_H
 
@@ -12,8 +13,9 @@
 #define XML_SIZE_MAX  ((size_t)1 << 20)
 #define XML_DEPTH_MAX 64
 
-/* Appends text with & < > ' " escaped; control characters other than tab and newline, which XML cannot carry, become '?'.
- * Writing has no limit of its own: the caller's buffer has one, and passing it is a programming error. */
+/* Appends text with & < > ' " escaped; control characters other than tab and newline, which XML cannot carry,
+ * become '?'. Writing has no limit of its own: the caller's buffer has one, and passing it is a programming
+ * error. */
 void xml_write_escaped(struct buf *buf, const char *text);
 /* Appends printf-formatted markup; every %s in the result must have been escaped before (xml_escape). */
 void xml_write(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -38,8 +40,8 @@ struct xml_document {
     size_t count;
 };
 
-/* Splits a document; comments and white space between elements are left out. ERROR_CORRUPT says at which byte it is not
- * understood. xml_finish frees. */
+/* Splits a document; comments and white space between elements are left out. ERROR_CORRUPT says at which byte
+ * it is not understood. xml_finish frees. */
 int xml_parse(const char *data, struct xml_document *ret_document, struct error **err);
 void xml_finish(struct xml_document *document);
 bool xml_is(const struct xml_token *token, enum xml_kind kind, const char *name);
