@@ -1,0 +1,162 @@
+/* The verbs that change a machine's state: start, stop, pause, resume, suspend, rm. */
+#include "cli/args.h"
+
+#include "base/alloc.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+#include "cli/project.h"
+
+#include <string.h>
+
+/* POST …/VERB, progress, the project afterwards. */
+static int act(const struct args *args, const char *verb, bool force, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    autofree char *name = NULL;
+    int rc = client_connect(true, &client, err);
+    if (rc == 0)
+        rc = project_name(client, args_word(args, 0), &name, err);
+    if (rc < 0)
+        return rc;
+    autofree char *path = project_path(name, "/%s", verb);
+    auto(json) json_t *body = json_pack("{s:b}", "force", force);
+    auto(json) json_t *project = NULL;
+    rc = progress_call(client, "POST", path, body, &project, err);
+    if (rc < 0)
+        return rc;
+    if (args_has(args, "json"))
+        out_json(project);
+    else if (strcmp(verb, "start") == 0 && project_emulated(project))
+        out_note("%s", PROJECT_EMULATED);
+    return 0;
+}
+
+static const struct option_spec act_options[] = {{"json", 0, NULL, "print the project afterwards as JSON"},
+                                                 {NULL}};
+static const struct option_spec stop_options[] = {
+    {"force", 'f', NULL, "turn it off without asking the guest"},
+    {"json", 0, NULL, "print the project afterwards as JSON"},
+    {NULL},
+};
+
+static int run_start(const struct args *args, struct error **err)
+{
+    return act(args, "start", false, err);
+}
+
+static int run_stop(const struct args *args, struct error **err)
+{
+    return act(args, "stop", args_has(args, "force"), err);
+}
+
+static int run_pause(const struct args *args, struct error **err)
+{
+    return act(args, "pause", false, err);
+}
+
+static int run_resume(const struct args *args, struct error **err)
+{
+    return act(args, "resume", false, err);
+}
+
+static int run_suspend(const struct args *args, struct error **err)
+{
+    return act(args, "suspend", false, err);
+}
+
+const struct verb verb_start = {
+    .name = "start",
+    .synopsis = "[NAME] [--json]",
+    .help = "start a machine, or wake it",
+    .options = act_options,
+    .max_args = 1,
+    .run = run_start,
+};
+const struct verb verb_stop = {
+    .name = "stop",
+    .synopsis = "[NAME] [-f] [--json]",
+    .help = "shut a machine down",
+    .options = stop_options,
+    .max_args = 1,
+    .run = run_stop,
+};
+const struct verb verb_pause = {
+    .name = "pause",
+    .synopsis = "[NAME] [--json]",
+    .help = "stop a machine's processors; resume goes on",
+    .options = act_options,
+    .max_args = 1,
+    .run = run_pause,
+};
+const struct verb verb_resume = {
+    .name = "resume",
+    .synopsis = "[NAME] [--json]",
+    .help = "go on with a paused machine",
+    .options = act_options,
+    .max_args = 1,
+    .run = run_resume,
+};
+const struct verb verb_suspend = {
+    .name = "suspend",
+    .synopsis = "[NAME] [--json]",
+    .help = "write a machine's memory to disk; start wakes it, its programs go on",
+    .options = act_options,
+    .max_args = 1,
+    .run = run_suspend,
+};
+
+/* ---- rm ---- */
+
+/* Asks once for all that go, after naming them. All must be there. */
+static int confirm(struct client *client, const struct args *args, struct error **err)
+{
+    autofree char *list = xstrdup("");
+    for (size_t i = 0; i < args->word_count; i++) {
+        autofree char *name = NULL;
+        auto(json) json_t *project = NULL;
+        int rc = project_name(client, args->words[i], &name, err);
+        if (rc == 0)
+            rc = project_show(client, name, &project, err);
+        if (rc < 0)
+            return rc;
+        char *longer =
+            xasprintf("%s%s\"%s\" (%s)", list, *list ? ", " : "", name, out_string(project, "state"));
+        free(list);
+        list = longer;
+    }
+    if (args_has(args, "yes"))
+        return 0;
+    autofree char *question = xasprintf("remove %s: the machine and everything in it?", list);
+    return out_ask(question, err);
+}
+
+static int run_rm(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    int rc = client_connect(true, &client, err);
+    if (rc == 0)
+        rc = confirm(client, args, err);
+    for (size_t i = 0; i < args->word_count && rc == 0; i++) {
+        autofree char *path =
+            project_path(args->words[i], "%s", args_has(args, "discard-work") ? "?discard_work=1" : "");
+        rc = progress_call(client, "DELETE", path, NULL, NULL, err);
+        if (rc < 0)
+            error_prefix(err, "\"%s\"", args->words[i]);
+    }
+    return rc;
+}
+
+static const struct option_spec rm_options[] = {
+    {"yes", 'y', NULL, "do not ask"},
+    {"discard-work", 0, NULL, "also when work in it exists nowhere else"},
+    {NULL},
+};
+const struct verb verb_rm = {
+    .name = "rm",
+    .synopsis = "NAME... [--yes] [--discard-work]",
+    .help = "remove projects with their machines and disks",
+    .options = rm_options,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_rm,
+};

@@ -1,0 +1,102 @@
+#include "cli/progress.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/out.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define REDRAW_NS 100000000 /* not more often than ten times a second */
+
+void progress_init(struct progress *progress)
+{
+    *progress = (struct progress){.on = isatty(STDERR_FILENO), .start_ns = units_monotonic_ns()};
+}
+
+void progress_clear(struct progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\x1b[K", stderr);
+    progress->drawn = false;
+}
+
+void progress_finish(struct progress *progress)
+{
+    progress_clear(progress);
+    free(steal(&progress->phase));
+}
+
+/* "1.2G of 3.0G", "40 of 100", "40", or "". Caller frees. */
+static char *amount(uint64_t done, uint64_t total, bool bytes)
+{
+    char a[UNITS_SIZE_MAX], b[UNITS_SIZE_MAX];
+    if (done == 0 && total == 0)
+        return xstrdup("");
+    if (!bytes)
+        return total > 0 ? xasprintf("%llu of %llu", (unsigned long long)done, (unsigned long long)total)
+                         : xasprintf("%llu", (unsigned long long)done);
+    units_format_size(done, a);
+    return total > 0 ? xasprintf("%s of %s", a, units_format_size(total, b)) : xstrdup(a);
+}
+
+/* Draws the line, cut to the terminal's width. */
+static void draw(struct progress *progress, const char *phase, const char *text, uint64_t done,
+                 uint64_t total, bool bytes)
+{
+    if (!progress->on)
+        return;
+    int64_t now = units_monotonic_ns();
+    bool new_phase = !progress->phase || strcmp(progress->phase, phase) != 0;
+    if (!new_phase && now - progress->drawn_ns < REDRAW_NS)
+        return;
+    if (new_phase) {
+        free(progress->phase);
+        progress->phase = xstrdup(phase);
+        progress->phase_ns = now;
+    }
+    progress->drawn_ns = now;
+    char elapsed[UNITS_DURATION_MAX];
+    units_format_duration((uint64_t)(now - progress->start_ns) / 1000000000, elapsed);
+    autofree char *count = amount(done, total, bytes);
+    autofree char *line =
+        xasprintf("%s  %s%s%s%s%s", elapsed, phase, *count ? "  " : "", count, *text ? "  " : "", text);
+    autofree char *safe = text_safe(line);
+    size_t columns = out_columns(STDERR_FILENO);
+    size_t len = text_clip(safe, strlen(safe), columns > 1 ? columns - 1 : 1, NULL);
+    fprintf(stderr, "\r%.*s\x1b[K", (int)len, safe);
+    progress->drawn = true;
+}
+
+void progress_line(struct progress *progress, const json_t *line)
+{
+    if (json_object_get(line, "warning")) {
+        progress_clear(progress);
+        out_note("%s", out_string(line, "warning"));
+        return;
+    }
+    int64_t done = out_number(line, "done", 0), total = out_number(line, "total", 0);
+    draw(progress, out_string(line, "phase"), out_string(line, "text"), done < 0 ? 0 : (uint64_t)done,
+         total < 0 ? 0 : (uint64_t)total, strcmp(out_string(line, "unit"), "bytes") == 0);
+}
+
+void progress_bytes(struct progress *progress, const char *phase, uint64_t done, uint64_t total)
+{
+    draw(progress, phase, "", done, total, true);
+}
+
+static void on_line(json_t *line, void *user)
+{
+    progress_line(user, line);
+}
+
+int progress_call(struct client *client, const char *method, const char *path, const json_t *body,
+                  json_t **ret_result, struct error **err)
+{
+    struct progress progress;
+    progress_init(&progress);
+    int rc = client_lines(client, method, path, body, on_line, &progress, ret_result, err);
+    progress_finish(&progress);
+    return rc;
+}

@@ -1,0 +1,56 @@
+#include "cli/project.h"
+
+#include "base/alloc.h"
+#include "cli/out.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+
+int project_name(struct client *client, const char *given, char **ret_name, struct error **err)
+{
+    if (given) {
+        if (*given == '\0')
+            return error_set(err, ERROR_INVALID, "a project's name cannot be empty");
+        *ret_name = xstrdup(given);
+        return 0;
+    }
+    autofree char *folder = realpath(".", NULL);
+    if (!folder)
+        return error_set_errno(err, errno, "this folder cannot be found");
+    autofree char *encoded = json_url_encode(folder, strlen(folder));
+    autofree char *path = xasprintf("/v1/find?folder=%s", encoded);
+    auto(json) json_t *body = NULL;
+    int rc = client_call(client, "GET", path, NULL, &body, err);
+    if (rc == -ERROR_NOT_FOUND)
+        return error_hint(
+            err, "give the project's name (\"hutch ls\" lists them), or make one of this folder: hutch up");
+    const char *name = NULL;
+    if (rc == 0)
+        rc = json_get_string(body, "name", 64, &name, err);
+    if (rc == 0)
+        *ret_name = xstrdup(name);
+    return rc;
+}
+
+char *project_path(const char *name, const char *format, ...)
+{
+    autofree char *encoded = json_url_encode(name, strlen(name));
+    va_list args;
+    va_start(args, format);
+    autofree char *suffix = xvasprintf(format, args);
+    va_end(args);
+    return xasprintf("/v1/projects/%s%s", encoded, suffix);
+}
+
+int project_show(struct client *client, const char *name, json_t **ret_project, struct error **err)
+{
+    autofree char *path = project_path(name, "%s", "");
+    return client_call(client, "GET", path, NULL, ret_project, err);
+}
+
+const char *project_emulated(const json_t *project)
+{
+    return strcmp(out_string(project, "accel"), "emulated") == 0 ? PROJECT_EMULATED : NULL;
+}

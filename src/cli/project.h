@@ -1,0 +1,19 @@
+/* project.h: which project a command means, and the API paths of it. */
+#ifndef HUTCH_CLI_PROJECT_H
+#define HUTCH_CLI_PROJECT_H
+
+#include "client/client.h"
+
+/* The project's name: the one given, else that of this folder or of its nearest parent. ERROR_NOT_FOUND says
+ * how to name one or make one. Caller frees. */
+int project_name(struct client *client, const char *given, char **ret_name, struct error **err);
+/* "/v1/projects/NAME" + a printf suffix whose variable parts are already encoded. Caller frees. */
+char *project_path(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The project as GET gives it. */
+int project_show(struct client *client, const char *name, json_t **ret_project, struct error **err);
+/* The line that an emulated machine needs, and its way out; NULL when it is not emulated. */
+const char *project_emulated(const json_t *project);
+#define PROJECT_EMULATED                                                                                     \
+    "EMULATED: 10 to 30 times slower than with /dev/kvm; \"hutch doctor\" says why and what mends it"
+
+#endif

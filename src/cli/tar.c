@@ -1,0 +1,330 @@
+#include "cli/tar.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CHUNK          65536
+#define USTAR_SIZE_MAX 077777777777ULL
+#define NAME_FIELD     100
+
+/* One open folder on the way down. */
+struct level {
+    DIR *dir;
+    size_t path_len; /* of its own path in the archive */
+};
+
+struct tar {
+    struct level levels[TAR_DEPTH_MAX];
+    size_t depth;
+    char path[TAR_PATH_MAX + 1]; /* of the present entry */
+    bool started, ended;
+    int file;      /* the file whose bytes go out, or -1 (then zeros) */
+    uint64_t left; /* of its size */
+    unsigned pad;
+    struct buf out;
+    tar_note_fn note;
+    void *user;
+    size_t skipped;
+    uint64_t bytes;
+};
+
+/* Counts and tells what is left out. */
+static void skip(struct tar *tar, const char *path, const char *why)
+{
+    tar->skipped++;
+    autofree char *safe = text_safe(path);
+    autofree char *text = xasprintf("\"%s\": %s", safe, why);
+    if (tar->note)
+        tar->note(text, tar->user);
+}
+
+int tar_create(const char *path, const char *name, tar_note_fn note, void *user, struct tar **ret_tar,
+               struct error **err)
+{
+    if (strlen(name) > TAR_PATH_MAX / 2)
+        return error_set(err, ERROR_LIMIT, "a name longer than %d bytes", TAR_PATH_MAX / 2);
+    autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        int sys = errno;
+        autofree char *safe = text_safe(path);
+        return error_set_errno(err, sys, "cannot open \"%s\"", safe);
+    }
+    DIR *dir = fdopendir(fd);
+    if (!dir)
+        return error_set_errno(err, errno, "cannot read a folder");
+    steal_fd(&fd);
+    struct tar *tar = xnew(struct tar);
+    tar->file = -1;
+    tar->note = note;
+    tar->user = user;
+    buf_init(&tar->out, 0);
+    memcpy(tar->path, name, strlen(name) + 1);
+    tar->levels[0] = (struct level){.dir = dir, .path_len = strlen(name)};
+    tar->depth = 1;
+    *ret_tar = tar;
+    return 0;
+}
+
+void tar_free(struct tar *tar)
+{
+    if (!tar)
+        return;
+    while (tar->depth > 0)
+        closedir(tar->levels[--tar->depth].dir);
+    if (tar->file >= 0)
+        close(tar->file);
+    buf_finish(&tar->out);
+    free(tar);
+}
+
+size_t tar_skipped(const struct tar *tar)
+{
+    return tar->skipped;
+}
+
+uint64_t tar_bytes(const struct tar *tar)
+{
+    return tar->bytes;
+}
+
+/* An octal field with its terminator; the value fits by the caller's care. */
+static void octal(char *field, size_t size, uint64_t value)
+{
+    field[size - 1] = '\0';
+    for (size_t i = size - 1; i-- > 0; value >>= 3)
+        field[i] = (char)('0' + (value & 7));
+}
+
+/* Appends one 512-byte head. Names are cut to their field: the pax record before it has the whole. */
+static void put_head(struct tar *tar, const char *name, const char *target, char type, mode_t mode,
+                     uint64_t size, int64_t mtime)
+{
+    char head[TAR_BLOCK] = {0};
+    memcpy(head, name, strnlen(name, NAME_FIELD));
+    octal(head + 100, 8, mode & 0777);
+    octal(head + 108, 8, 0);
+    octal(head + 116, 8, 0);
+    octal(head + 124, 12, size > USTAR_SIZE_MAX ? 0 : size);
+    octal(head + 136, 12, mtime < 0 ? 0 : (uint64_t)mtime & USTAR_SIZE_MAX);
+    memset(head + 148, ' ', 8);
+    head[156] = type;
+    if (target)
+        memcpy(head + 157, target, strnlen(target, NAME_FIELD));
+    memcpy(head + 257, "ustar\00000", 8);
+    unsigned sum = 0;
+    for (size_t i = 0; i < TAR_BLOCK; i++)
+        sum += (unsigned char)head[i];
+    octal(head + 148, 7, sum);
+    require(buf_append(&tar->out, head, sizeof(head), NULL) == 0);
+}
+
+/* Appends one pax record "LEN key=value\n" to body; LEN counts itself. */
+static void pax_record(struct buf *body, const char *key, const char *value, size_t len)
+{
+    size_t rest = strlen(key) + len + 3; /* blank, '=', newline */
+    size_t total = rest + 1;
+    for (;;) {
+        size_t digits = (size_t)snprintf(NULL, 0, "%zu", total);
+        if (rest + digits == total)
+            break;
+        total = rest + digits;
+    }
+    require(buf_printf(body, NULL, "%zu %s=", total, key) == 0);
+    require(buf_append(body, value, len, NULL) == 0);
+    require(buf_append(body, "\n", 1, NULL) == 0);
+}
+
+/* Fills up to a whole block. */
+static void pad_block(struct buf *out, uint64_t size)
+{
+    static const char zeros[TAR_BLOCK];
+    if (size % TAR_BLOCK)
+        require(buf_append(out, zeros, TAR_BLOCK - (size_t)(size % TAR_BLOCK), NULL) == 0);
+}
+
+/* Appends the head of an entry, with a pax head before it when a field does not fit. */
+static void put_entry(struct tar *tar, const char *path, const char *target, char type, const struct stat *st,
+                      uint64_t size)
+{
+    struct buf pax;
+    buf_init(&pax, 0);
+    if (strlen(path) > NAME_FIELD)
+        pax_record(&pax, "path", path, strlen(path));
+    if (target && strlen(target) > NAME_FIELD)
+        pax_record(&pax, "linkpath", target, strlen(target));
+    if (size > USTAR_SIZE_MAX) {
+        char text[24];
+        int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
+        pax_record(&pax, "size", text, (size_t)n);
+    }
+    if (pax.len > 0) {
+        put_head(tar, "pax", NULL, 'x', 0644, pax.len, st->st_mtime);
+        require(buf_append(&tar->out, buf_data(&pax), pax.len, NULL) == 0);
+        pad_block(&tar->out, pax.len);
+    }
+    buf_finish(&pax);
+    put_head(tar, path, target, type, st->st_mode, size, st->st_mtime);
+}
+
+/* A folder inside the present one: its entry, and down. */
+static void enter_folder(struct tar *tar, const char *name)
+{
+    size_t len = strlen(tar->path);
+    if (tar->depth == TAR_DEPTH_MAX || len + 1 > TAR_PATH_MAX) {
+        skip(tar, tar->path, "left out, too many folders deep");
+        return;
+    }
+    int fd =
+        openat(dirfd(tar->levels[tar->depth - 1].dir), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    DIR *dir = fd >= 0 && fstat(fd, &st) == 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        skip(tar, tar->path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    tar->levels[tar->depth++] = (struct level){.dir = dir, .path_len = len};
+    autofree char *entry = xasprintf("%s/", tar->path);
+    put_entry(tar, entry, NULL, '5', &st, 0);
+}
+
+/* A regular file: its head; its bytes follow from tar_next. */
+static void begin_file(struct tar *tar, const char *name)
+{
+    /* O_NONBLOCK: what was a file a moment ago may be a FIFO now, and must not hang us. */
+    int fd =
+        openat(dirfd(tar->levels[tar->depth - 1].dir), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        skip(tar, tar->path, fd < 0 ? strerror(errno) : "left out, it changed while it was read");
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    put_entry(tar, tar->path, NULL, '0', &st, (uint64_t)st.st_size);
+    tar->file = fd;
+    tar->left = (uint64_t)st.st_size;
+    tar->pad = (TAR_BLOCK - tar->left % TAR_BLOCK) % TAR_BLOCK;
+}
+
+static void put_link(struct tar *tar, const char *name, const struct stat *st)
+{
+    char target[TAR_PATH_MAX + 1];
+    ssize_t n = readlinkat(dirfd(tar->levels[tar->depth - 1].dir), name, target, sizeof(target));
+    if (n < 0 || (size_t)n == sizeof(target)) {
+        skip(tar, tar->path, n < 0 ? strerror(errno) : "left out, its target is too long");
+        return;
+    }
+    target[n] = '\0';
+    put_entry(tar, tar->path, target, '2', st, 0);
+}
+
+/* The next name in the present folder. */
+static void put_child(struct tar *tar, const char *name)
+{
+    size_t base = tar->levels[tar->depth - 1].path_len;
+    size_t len = strlen(name);
+    if (base + 1 + len > TAR_PATH_MAX) {
+        skip(tar, name, "left out, its path is too long");
+        return;
+    }
+    tar->path[base] = '/';
+    memcpy(tar->path + base + 1, name, len + 1);
+    struct stat st;
+    if (fstatat(dirfd(tar->levels[tar->depth - 1].dir), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        skip(tar, tar->path, strerror(errno));
+    else if (S_ISDIR(st.st_mode))
+        enter_folder(tar, name);
+    else if (S_ISREG(st.st_mode))
+        begin_file(tar, name);
+    else if (S_ISLNK(st.st_mode))
+        put_link(tar, name, &st);
+    else
+        skip(tar, tar->path,
+             S_ISFIFO(st.st_mode) ? "left out, a FIFO" : "left out, neither file, folder nor link");
+}
+
+/* One step of the walk: an entry, or one level up. */
+static void walk(struct tar *tar)
+{
+    struct level *level = &tar->levels[tar->depth - 1];
+    if (!tar->started) {
+        struct stat st = {.st_mode = 0755};
+        fstat(dirfd(level->dir), &st);
+        autofree char *entry = xasprintf("%s/", tar->path);
+        put_entry(tar, entry, NULL, '5', &st, 0);
+        tar->started = true;
+        return;
+    }
+    tar->path[level->path_len] = '\0';
+    errno = 0;
+    const struct dirent *item = readdir(level->dir);
+    if (!item) {
+        if (errno)
+            skip(tar, tar->path, strerror(errno));
+        closedir(level->dir);
+        tar->depth--;
+    } else if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0) {
+        put_child(tar, item->d_name);
+    }
+}
+
+/* The next bytes of the present file into out; zeros when it ended too early. */
+static void put_bytes(struct tar *tar)
+{
+    size_t want = tar->left < CHUNK ? (size_t)tar->left : CHUNK;
+    uint8_t *room = buf_reserve(&tar->out, want);
+    require(room);
+    ssize_t n = tar->file >= 0 ? read(tar->file, room, want) : 0;
+    if (n < 0 && errno == EINTR)
+        return;
+    if (n <= 0 && tar->file >= 0) {
+        skip(tar, tar->path, n < 0 ? strerror(errno) : "it became shorter while it was read");
+        close(steal_fd(&tar->file));
+    }
+    if (n <= 0) {
+        memset(room, 0, want);
+        n = (ssize_t)want;
+    }
+    buf_commit(&tar->out, (size_t)n);
+    tar->left -= (uint64_t)n;
+    tar->bytes += (uint64_t)n;
+}
+
+/* The end of a file: fills its last block. */
+static void end_file(struct tar *tar)
+{
+    pad_block(&tar->out, TAR_BLOCK - tar->pad);
+    tar->pad = 0;
+    if (tar->file >= 0)
+        close(steal_fd(&tar->file));
+}
+
+void tar_next(struct tar *tar, const uint8_t **ret_data, size_t *ret_len)
+{
+    static const char zeros[2 * TAR_BLOCK];
+    buf_consume(&tar->out, tar->out.len);
+    while (tar->out.len == 0 && !tar->ended) {
+        if (tar->left > 0) {
+            put_bytes(tar);
+        } else if (tar->file >= 0 || tar->pad) {
+            end_file(tar);
+        } else if (tar->depth > 0) {
+            walk(tar);
+        } else {
+            require(buf_append(&tar->out, zeros, sizeof(zeros), NULL) == 0);
+            tar->ended = true;
+        }
+    }
+    *ret_data = buf_data(&tar->out);
+    *ret_len = tar->out.len;
+}

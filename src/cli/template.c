@@ -1,0 +1,193 @@
+/* The verbs of templates: ls, show, build, rm. */
+#include "cli/args.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+
+#include <string.h>
+
+/* "/v1/templates/NAME" + suffix; caller frees. */
+static char *template_path(const char *name, const char *suffix)
+{
+    autofree char *encoded = json_url_encode(name, strlen(name));
+    return xasprintf("/v1/templates/%s%s", encoded, suffix);
+}
+
+static int check_name(const char *name, struct error **err)
+{
+    return *name ? 0 : error_set(err, ERROR_INVALID, "a template's name cannot be empty");
+}
+
+/* Whether its base is there; the API says so by the base's digest or a flag. */
+static bool is_built(const json_t *template)
+{
+    const json_t *built = json_object_get(template, "built");
+    if (json_is_boolean(built))
+        return json_is_true(built);
+    return out_number(template, "built_ns", 0) > 0;
+}
+
+static void print_json(json_t *template, void *user)
+{
+    out_json(template);
+}
+
+static void add_template(json_t *template, void *user)
+{
+    struct table *table = user;
+    char size[UNITS_SIZE_MAX] = "-";
+    int64_t bytes = out_number(template, "size", -1);
+    if (bytes > 0)
+        units_format_size((uint64_t)bytes, size);
+    table_add(table, out_string(template, "name"));
+    table_add(table, is_built(template) ? "built" : "not built");
+    table_add(table, size);
+    table_add(table, out_string(template, "about"));
+}
+
+static int run_ls(const struct args *args, struct error **err)
+{
+    static const char *const titles[] = {"TEMPLATE", "BASE", "SIZE", "ABOUT", NULL};
+    struct table table = {.titles = titles, .right = "llrl"};
+    bool json = args_has(args, "json");
+    auto(client) struct client *client = NULL;
+    int rc = client_connect(true, &client, err);
+    if (rc == 0)
+        rc = client_lines(client, "GET", "/v1/templates", NULL, json ? print_json : add_template, &table,
+                          NULL, err);
+    if (rc == 0 && !json)
+        table_print(&table);
+    table_finish(&table);
+    return rc;
+}
+
+static const struct option_spec json_options[] = {{"json", 0, NULL, "one JSON object a line"}, {NULL}};
+const struct verb verb_template_ls = {
+    .name = "template ls",
+    .synopsis = "[--json]",
+    .help = "list the templates",
+    .options = json_options,
+    .run = run_ls,
+};
+
+/* One member for a person: a size, a time, a list with an item a line, or the value. */
+static void print_member(const char *key, const json_t *template, const json_t *value)
+{
+    static const char *const sizes[] = {"size", "virtual_size", "disk_min", NULL};
+    char size[UNITS_SIZE_MAX];
+    autofree char *safe_key = text_safe(key);
+    if (json_is_array(value)) {
+        size_t i;
+        json_t *item;
+        json_array_foreach(value, i, item)
+        {
+            autofree char *safe = text_safe(json_string_value(item));
+            out_text("%-16s %s\n", i == 0 ? safe_key : "", safe ? safe : "");
+        }
+        return;
+    }
+    if (json_is_null(value))
+        return;
+    autofree char *text = out_member(template, key);
+    for (size_t i = 0; sizes[i]; i++) {
+        if (strcmp(key, sizes[i]) == 0 && json_is_integer(value)) {
+            free(text);
+            text = xstrdup(units_format_size((uint64_t)json_integer_value(value), size));
+        }
+    }
+    size_t len = strlen(key);
+    if (len > 3 && strcmp(key + len - 3, "_ns") == 0) {
+        free(text);
+        text = json_integer_value(value) > 0 ? out_time(json_integer_value(value)) : xstrdup("-");
+        safe_key[strlen(safe_key) - 3] = '\0';
+    }
+    out_text("%-16s %s\n", safe_key, text);
+}
+
+static int run_show(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    auto(json) json_t *template = NULL;
+    autofree char *path = template_path(args_word(args, 0), "");
+    int rc = check_name(args_word(args, 0), err);
+    if (rc == 0)
+        rc = client_connect(true, &client, err);
+    if (rc == 0)
+        rc = client_call(client, "GET", path, NULL, &template, err);
+    if (rc < 0)
+        return rc;
+    if (args_has(args, "json")) {
+        out_json(template);
+        return 0;
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach(template, key, value) print_member(key, template, value);
+    return 0;
+}
+
+const struct verb verb_template_show = {
+    .name = "template show",
+    .synopsis = "TEMPLATE [--json]",
+    .help = "show what a template says and whether its base is built",
+    .options = json_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_show,
+};
+
+static int run_build(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    auto(json) json_t *template = NULL;
+    autofree char *path = template_path(args_word(args, 0), "/build");
+    int rc = check_name(args_word(args, 0), err);
+    if (rc == 0)
+        rc = client_connect(true, &client, err);
+    if (rc == 0)
+        rc = progress_call(client, "POST", path, NULL, &template, err);
+    if (rc < 0)
+        return rc;
+    if (args_has(args, "json"))
+        out_json(template);
+    else
+        out_text("%s: built\n", args_word(args, 0));
+    return 0;
+}
+
+const struct verb verb_template_build = {
+    .name = "template build",
+    .synopsis = "TEMPLATE [--json]",
+    .help = "build a template's base; nothing to do if it is there",
+    .options = json_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_build,
+};
+
+static int run_rm(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    autofree char *path = template_path(args_word(args, 0), "");
+    autofree char *question = xasprintf("remove the base of template \"%s\"?", args_word(args, 0));
+    int rc = check_name(args_word(args, 0), err);
+    if (rc == 0)
+        rc = client_connect(true, &client, err);
+    if (rc == 0 && !args_has(args, "yes"))
+        rc = out_ask(question, err);
+    return rc < 0 ? rc : client_call(client, "DELETE", path, NULL, NULL, err);
+}
+
+static const struct option_spec rm_options[] = {{"yes", 'y', NULL, "do not ask"}, {NULL}};
+const struct verb verb_template_rm = {
+    .name = "template rm",
+    .synopsis = "TEMPLATE [--yes]",
+    .help = "remove a template's base, if no project stands on it",
+    .options = rm_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_rm,
+};
