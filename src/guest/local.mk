@@ -1,5 +1,33 @@
 # hutch-guest is one static binary that runs in any Linux guest.
 pkglibexec_PROGRAMS += hutch-guest
-hutch_guest_SOURCES = %D%/main.c
+hutch_guest_SOURCES = \
+	%D%/main.c \
+	%D%/supervise.c %D%/supervise.h \
+	%D%/serve.c %D%/serve.h \
+	%D%/port.c %D%/port.h %D%/port_device.c %D%/port_device.h \
+	%D%/place.c %D%/place.h \
+	%D%/user.c %D%/user.h \
+	%D%/cgroup.c %D%/cgroup.h \
+	%D%/children.c %D%/children.h \
+	%D%/query.c %D%/query.h \
+	%D%/agent.h %D%/call.c %D%/api.c %D%/api.h \
+	%D%/run.c %D%/run.h \
+	%D%/task.c %D%/task.h %D%/task_as.c \
+	%D%/file_job.c %D%/file_job.h \
+	%D%/files.c %D%/git.c %D%/tcp.c \
+	%D%/remote.c %D%/remote.h \
+	%D%/health.c %D%/health.h %D%/clock.c %D%/identity.c %D%/grow.c %D%/power.c \
+	%D%/ring.c %D%/ring.h \
+	%D%/output.c %D%/output.h %D%/input.c %D%/input.h \
+	%D%/session.h %D%/session_spec.c %D%/session_child.c %D%/session_control.c %D%/session_process.c \
+	%D%/session_client.c %D%/session_client.h %D%/session_table.c %D%/session_table.h \
+	%D%/sessions.c %D%/session_streams.c
 hutch_guest_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
-hutch_guest_LDADD = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
+hutch_guest_LDADD = libwire.a libbase.a
+if STATIC_GUEST
+# The archives by name: pkg-config --static still names shared libraries. Nothing here needs libcrypto.
+hutch_guest_LDFLAGS = $(AM_LDFLAGS) -static-pie
+hutch_guest_LDADD += -l:libnghttp2.a -l:libuv_a.a -l:libjansson.a -ldl -lrt
+else
+hutch_guest_LDADD += $(WIRE_LIBS) $(CRYPTO_LIBS)
+endif

@@ -1,0 +1,15 @@
+/* file_job.h: work on the files of the guest, in a helper process that is the user whose files they are:
+ *   stat PATH           one JSON object (file of doc/protocol.md) on stdout; never follows a link
+ *   list PATH           one such line for each entry
+ *   read PATH           the bytes of a regular file
+ *   write PATH MODE     stdin becomes the file, at once and only after a byte came on descriptor 3
+ *   folder PATH MODE    mkdir -p; only folders that it makes get the mode
+ *   remove PATH         rm -r; a missing one is no error
+ *   rename FROM TO      TO may be an empty folder, nothing else */
+#ifndef HUTCH_GUEST_FILE_JOB_H
+#define HUTCH_GUEST_FILE_JOB_H
+
+/* Returns the exit status; an error is written as task_report does. */
+int file_job_main(int argc, char **argv);
+
+#endif

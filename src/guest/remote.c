@@ -1,0 +1,111 @@
+/* remote.c: git-remote-hutch, the remote helper of `hutch::NAME`: what fetch and push in a work tree speak to is the bare
+ * repository NAME of this machine. */
+#include "guest/remote.h"
+
+#include "base/alloc.h"
+#include "base/fd.h"
+#include "guest/place.h"
+#include "guest/user.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LINE_MAX_BYTES 1024
+
+/* One line of git, byte by byte: what follows belongs to the program that we become. False at the end. */
+static bool read_line(char line[LINE_MAX_BYTES])
+{
+    size_t n = 0;
+    char c;
+
+    while (read(0, &c, 1) == 1) {
+        if (c == '\n') {
+            line[n] = '\0';
+            return true;
+        }
+        if (n + 1 >= LINE_MAX_BYTES)
+            return false;
+        line[n++] = c;
+    }
+    return false;
+}
+
+/* Objects that root would leave in a user's repository would lock that user out. */
+static int become_owner(const char *repository, struct error **err)
+{
+    auto(user) struct user *owner = NULL;
+    struct stat st;
+
+    if (stat(repository, &st)) {
+        error_set(err, ERROR_NOT_FOUND, "there is no repository '%s'", repository);
+        return error_hint(err, "the work tree's origin was not made by this machine's hutch");
+    }
+    if (geteuid() != 0 || st.st_uid == 0)
+        return 0;
+    int rc = user_find_uid(st.st_uid, &owner, err);
+    if (!rc)
+        rc = user_become(owner, err);
+    if (!rc)
+        setenv("HOME", owner->home, 1);
+    return rc;
+}
+
+/* What git tells us about the work tree's own repository must not reach a program that serves another one. */
+static void leave_work_tree(void)
+{
+    static const char *const names[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+                                         "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+                                         "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_CONFIG_PARAMETERS" };
+    for (size_t i = 0; i < countof(names); i++)
+        unsetenv(names[i]);
+}
+
+static int connect_service(const char *service, const char *repository)
+{
+    autofree char *safe = xasprintf("safe.directory=%s", repository);
+    auto(error) struct error *err = NULL;
+
+    if (strcmp(service, "git-upload-pack") != 0 && strcmp(service, "git-receive-pack") != 0)
+        return fd_write_all(1, "fallback\n", 9, NULL) ? 1 : 0;
+    if (become_owner(repository, &err)) {
+        fprintf(stderr, "git-remote-hutch: %s\n", err->message);
+        return 1;
+    }
+    leave_work_tree();
+    if (fd_write_all(1, "\n", 1, NULL))
+        return 1;
+    execlp("git", "git", "-c", safe, service + strlen("git-"), repository, (char *)NULL);
+    fprintf(stderr, "git-remote-hutch: cannot run git: %s\n", strerror(errno));
+    return 1;
+}
+
+int remote_main(int argc, char **argv)
+{
+    autofree char *folder = xasprintf("%s/git", place_state_from_environment());
+    autofree char *repository = NULL;
+    auto(error) struct error *err = NULL;
+    char line[LINE_MAX_BYTES];
+
+    if (argc < 3) {
+        fprintf(stderr, "git-remote-hutch: for git alone: the remote of hutch::NAME\n");
+        return 2;
+    }
+    if (place_repository(folder, argv[2], &repository, &err)) {
+        fprintf(stderr, "git-remote-hutch: %s\n", err->message);
+        return 1;
+    }
+    while (read_line(line) && *line) {
+        if (!strcmp(line, "capabilities")) {
+            if (fd_write_all(1, "connect\n\n", 9, NULL))
+                return 1;
+        } else if (!strncmp(line, "connect ", 8)) {
+            return connect_service(line + 8, repository);
+        } else {
+            fprintf(stderr, "git-remote-hutch: unknown command '%s'\n", line);
+            return 1;
+        }
+    }
+    return 0;
+}
