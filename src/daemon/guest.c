@@ -514,8 +514,10 @@ static void on_worker_gone(int status, void *user)
 {
     struct guest *guest = user;
 
-    log_warning("project %s: hutch-worker ended with status %d", guest->project, status);
-    forget_worker(guest, "the machine's hutch-worker ended unexpectedly");
+    autofree char *text = xasprintf("the machine's hutch-worker ended unexpectedly (status %d)", status);
+
+    forget_worker(guest, text);
+    alert(guest, text);
     if (!guest->destroyed)
         plan_restart(guest);
 }

@@ -292,8 +292,11 @@ int decode_result(enum guest_result_kind kind, bool list, const json_t *value, s
     default:
         break;
     }
-    if (rc < 0)
-        return rc;
+    if (rc < 0) {
+        if (err && *err)
+            (*err)->code = ERROR_PROTOCOL;
+        return -ERROR_PROTOCOL;
+    }
     item->kind = kind;
     item->u = decoded.u;
     return 0;

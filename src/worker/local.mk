@@ -17,3 +17,22 @@ libguestlink_a_SOURCES = \
 	src/daemon/guest_worker.c src/daemon/guest_worker.h src/daemon/guest_check.c src/daemon/guest_check.h \
 	src/worker/channel.c
 libguestlink_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS)
+
+WORKER_TESTS = tests/unit/test_worker tests/unit/test_guest_link tests/unit/test_guest_hostile tests/unit/test_guest_pool
+check_PROGRAMS += $(WORKER_TESTS)
+TESTS += $(WORKER_TESTS)
+worker_test_cflags = $(UNIT_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
+worker_test_libs = libguestlink.a libworker.a libwire.a libbase.a $(WIRE_LIBS) $(SECCOMP_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
+tests_unit_test_worker_CFLAGS = $(worker_test_cflags)
+tests_unit_test_worker_LDADD = $(worker_test_libs)
+worker_test_world = tests/unit/fake_guest.c tests/unit/fake_guest.h tests/unit/guest_world.c tests/unit/guest_world.h
+tests_unit_test_guest_link_SOURCES = tests/unit/test_guest_link.c $(worker_test_world)
+tests_unit_test_guest_link_CFLAGS = $(worker_test_cflags)
+tests_unit_test_guest_link_LDADD = $(worker_test_libs)
+tests_unit_test_guest_hostile_SOURCES = tests/unit/test_guest_hostile.c $(worker_test_world)
+tests_unit_test_guest_hostile_CFLAGS = $(worker_test_cflags)
+tests_unit_test_guest_hostile_LDADD = $(worker_test_libs)
+tests_unit_test_guest_pool_SOURCES = tests/unit/test_guest_pool.c $(worker_test_world)
+tests_unit_test_guest_pool_CFLAGS = $(worker_test_cflags)
+tests_unit_test_guest_pool_LDADD = $(worker_test_libs)
