@@ -28,7 +28,8 @@ struct link {
     unsigned depth;     /* our own calls that may call back */
     bool blocked;       /* the kernel takes no more: wait for UV_WRITABLE */
     bool over;
-    bool finishing;
+    bool finishing; /* GOAWAY when all queued bytes are out, then the end */
+    bool said_goaway;
     bool closing;
     bool ping_waiting;
     unsigned timeout_ms;
@@ -182,8 +183,13 @@ static void settle(struct link *link)
         return;
     }
     if (!more && link->finishing && !h2_session_has_queued(link->session)) {
-        report_over(link, NULL);
-        return;
+        if (link->said_goaway) {
+            report_over(link, NULL);
+            return;
+        }
+        link->said_goaway = true;
+        h2_session_shutdown(link->session, H2_NO_ERROR);
+        more = true;
     }
     if (more && !link->blocked)
         uv_idle_start(&link->idle, on_idle);
@@ -394,7 +400,6 @@ void link_finish(struct link *link)
     if (link->over || link->closing)
         return;
     link->finishing = true;
-    h2_session_shutdown(link->session, H2_NO_ERROR);
     if (!link->blocked)
         uv_idle_start(&link->idle, on_idle);
 }

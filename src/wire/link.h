@@ -29,7 +29,8 @@ int link_create(uv_loop_t *loop, int fd, enum h2_role role, const struct h2_opti
  * keep_fd: gives the descriptor back (non-blocking) instead of closing it (returned), else returns -1. Allowed inside every
  * callback of the link and its streams: the session then goes when the callback has returned. */
 int link_close(struct link *link, bool keep_fd);
-/* Sends GOAWAY and what is queued on every stream (as far as the peer's windows open), then on_over(NULL). */
+/* Sends what is queued on every stream (as the peer's windows open), then GOAWAY, then on_over(NULL). A peer that opens no
+ * window delays it for ever: the owner limits the time. */
 void link_finish(struct link *link);
 struct h2_session *link_session(struct link *link);
 void *link_user(struct link *link);

@@ -11,7 +11,8 @@ WIRE_LIBS = $(NGHTTP2_LIBS) $(UV_LIBS) $(JANSSON_LIBS)
 WIRE_TEST_LIB = tests/lib/frames.c tests/lib/frames.h tests/lib/h2_pair.c tests/lib/h2_pair.h
 WIRE_TEST_CFLAGS = $(UNIT_CFLAGS) -I$(top_srcdir)/tests/lib $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 WIRE_TEST_LIBS = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
-WIRE_TESTS = tests/unit/test_hello tests/unit/test_h2
+WIRE_TESTS = tests/unit/test_hello tests/unit/test_h2 tests/unit/test_h2_limits tests/unit/test_h2_memory \
+	tests/unit/test_link
 check_PROGRAMS += $(WIRE_TESTS)
 TESTS += $(WIRE_TESTS)
 
@@ -21,3 +22,12 @@ tests_unit_test_hello_LDADD = $(WIRE_TEST_LIBS)
 tests_unit_test_h2_SOURCES = tests/unit/test_h2.c $(WIRE_TEST_LIB)
 tests_unit_test_h2_CFLAGS = $(WIRE_TEST_CFLAGS)
 tests_unit_test_h2_LDADD = $(WIRE_TEST_LIBS)
+tests_unit_test_h2_limits_SOURCES = tests/unit/test_h2_limits.c $(WIRE_TEST_LIB)
+tests_unit_test_h2_limits_CFLAGS = $(WIRE_TEST_CFLAGS)
+tests_unit_test_h2_limits_LDADD = $(WIRE_TEST_LIBS)
+tests_unit_test_h2_memory_SOURCES = tests/unit/test_h2_memory.c $(WIRE_TEST_LIB)
+tests_unit_test_h2_memory_CFLAGS = $(WIRE_TEST_CFLAGS)
+tests_unit_test_h2_memory_LDADD = $(WIRE_TEST_LIBS)
+tests_unit_test_link_SOURCES = tests/unit/test_link.c $(WIRE_TEST_LIB)
+tests_unit_test_link_CFLAGS = $(WIRE_TEST_CFLAGS)
+tests_unit_test_link_LDADD = $(WIRE_TEST_LIBS)
