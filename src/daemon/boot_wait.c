@@ -1,0 +1,150 @@
+/* From the first instruction to a system that is ready. */
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "daemon/machine.h"
+#include "daemon/ops.h"
+
+#include <time.h>
+
+#define LIMIT_KVM_S      60
+#define LIMIT_EMULATED_S 300
+#define SLICE_MS         500  /* between two looks at whether the machine still runs */
+#define HEALTH_MS        5000 /* of one health call */
+#define POLL_MS          200
+#define CONSOLE_LINES    20
+
+static const struct {
+    const char *name, *about;
+} phases[] = {
+    [PHASE_NONE] = {"kernel", "the kernel starts"},
+    [PHASE_KERNEL] = {"kernel", "the kernel starts"},
+    [PHASE_AGENT] = {"agent", "hutch-guest is up, the system starts"},
+    [PHASE_SYSTEM] = {"system", "services start"},
+    [PHASE_READY] = {"ready", "the system is ready"},
+    [PHASE_FAILED] = {"failed", "the system did not come up"},
+};
+
+/* The limit in seconds; tests shorten it. */
+static unsigned limit_s(const struct work *work)
+{
+    const char *set = getenv("HUTCH_BOOT_LIMIT");
+    uint64_t seconds;
+
+    if (set && units_parse_number(set, 1, 3600, &seconds, NULL) == 0)
+        return (unsigned)seconds;
+    return work->daemon->kvm ? LIMIT_KVM_S : LIMIT_EMULATED_S;
+}
+
+/* Names the phase and shows the console's end; the machine is left as it is, for a look at it. */
+static int not_ready(struct work *work, enum guest_phase phase, const char *why, struct error **err)
+{
+    autofree char *tail = machine_console_tail(work->daemon, work->r.id, CONSOLE_LINES);
+    const char *name = work->r.name;
+
+    error_free(steal(err));
+    error_set(err, ERROR_GUEST, "\"%s\" did not get ready: %s in phase \"%s\"", name, why,
+              phases[phase].name);
+    return error_hint(err,
+                      "the end of its console:\n%s\nthe machine is left as it is; `hutch stop %s` stops it, "
+                      "`hutch up %s` tries again",
+                      tail ? tail : "(nothing was printed)", name, name);
+}
+
+/* Keeps the guest's last word for `show`. */
+static void keep_health(struct work *work, const struct guest_health *health)
+{
+    struct project *project = projects_lock(work->daemon->projects, work->r.id);
+
+    if (!project)
+        return;
+    project->health = *health;
+    project->have_health = true;
+    projects_unlock(work->daemon->projects);
+}
+
+/* Whether the machine still lives; why not otherwise. */
+static int still_alive(struct work *work, enum guest_phase phase, struct error **err)
+{
+    struct vm_info info;
+    int rc = machine_refresh(work, &info, err);
+
+    if (rc < 0 || info.state == VM_RUNNING)
+        return rc;
+    if (info.state == VM_PAUSED && info.reason == VM_REASON_IO_ERROR)
+        return not_ready(work, phase, "its disk could not be written (is the host's disk full?)", err);
+    if (info.state == VM_PAUSED)
+        return not_ready(work, phase, "it was paused", err);
+    return not_ready(work, phase, "the machine went off", err);
+}
+
+/* Waits for hutch-guest's hello. */
+static int wait_hello(struct work *work, int64_t deadline, struct error **err)
+{
+    for (;;) {
+        auto(error) struct error *why = NULL;
+        int rc = guest_wait_up(work->daemon->guests, work->r.id, SLICE_MS, job_cancel_flag(work->job), &why);
+
+        if (rc == 0)
+            return 0;
+        if (why->code == ERROR_CANCELLED)
+            return error_move(err, &why);
+        rc = still_alive(work, PHASE_KERNEL, err);
+        if (rc < 0)
+            return rc;
+        if (why->code != ERROR_TIMED_OUT) {
+            log_debug("%s", why->message);
+            nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+        }
+        if (units_monotonic_ns() > deadline)
+            return not_ready(work, PHASE_KERNEL, "hutch-guest did not answer in time", err);
+    }
+}
+
+/* Follows the guest's phase to the end. */
+static int wait_ready(struct work *work, int64_t deadline, struct error **err)
+{
+    enum guest_phase phase = PHASE_AGENT;
+
+    job_progress(work->job, phases[phase].name, 0, 0, NULL, "%s", phases[phase].about);
+    for (;;) {
+        auto(error) struct error *why = NULL;
+        struct wmsg_item item;
+        int rc = machine_call(work, GUEST_OP_HEALTH, "/v1/health", NULL, HEALTH_MS, &item, &why);
+
+        if (rc == 0 && item.u.health.phase < countof(phases)) {
+            keep_health(work, &item.u.health);
+            if (item.u.health.phase != phase)
+                job_progress(work->job, phases[item.u.health.phase].name, 0, 0, NULL, "%s",
+                             phases[item.u.health.phase].about);
+            phase = (enum guest_phase)item.u.health.phase;
+            if (phase == PHASE_READY && item.u.health.failed_units[0])
+                job_progress(work->job, "ready", 0, 0, NULL, "these units failed: %s",
+                             item.u.health.failed_units);
+            if (phase == PHASE_READY)
+                return 0;
+            if (phase == PHASE_FAILED)
+                return not_ready(work, phase, "the system reports a failure", err);
+        } else if (rc < 0 && why->code == ERROR_CANCELLED) {
+            return error_move(err, &why);
+        }
+        rc = still_alive(work, phase, err);
+        if (rc < 0)
+            return rc;
+        if (units_monotonic_ns() > deadline)
+            return not_ready(work, phase, "the time was over", err);
+        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+    }
+}
+
+int boot_wait(struct work *work, struct error **err)
+{
+    int64_t deadline = units_monotonic_ns() + (int64_t)limit_s(work) * 1000000000;
+    int rc;
+
+    job_progress(work->job, phases[PHASE_KERNEL].name, 0, 0, NULL, "%s%s", phases[PHASE_KERNEL].about,
+                 work->daemon->kvm ? "" : " (EMULATED: 10 to 30 times slower)");
+    rc = wait_hello(work, deadline, err);
+    return rc < 0 ? rc : wait_ready(work, deadline, err);
+}

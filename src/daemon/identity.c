@@ -1,0 +1,98 @@
+/* What a machine is told about the place it is in: clock, names, time zone, locale, the user's git name; and
+ * the size of its disk. */
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/spawn.h"
+#include "base/units.h"
+#include "daemon/machine.h"
+#include "daemon/ops.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define CALL_MS     15000
+#define GROW_MS     120000
+#define GIT_MS      3000
+#define GIT_OUT_MAX 4096
+
+/* The host's time zone from where /etc/localtime points; NULL if it says nothing. */
+static char *host_timezone(void)
+{
+    char target[256];
+    ssize_t len = readlink("/etc/localtime", target, sizeof(target) - 1);
+    const char *name;
+
+    if (len <= 0)
+        return NULL;
+    target[len] = '\0';
+    name = strstr(target, "zoneinfo/");
+    return name ? xstrdup(name + strlen("zoneinfo/")) : NULL;
+}
+
+static const char *host_locale(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < countof(names); i++) {
+        const char *value = getenv(names[i]);
+
+        if (value && *value)
+            return value;
+    }
+    return NULL;
+}
+
+/* A value of the user's own git configuration, NULL if unset. */
+static char *git_value(const char *key)
+{
+    const char *argv[] = {"git", "config", "--global", "--get", key, NULL};
+    struct spawn spawn = {.argv = argv, .cwd = "/", .in = -1, .out = -1, .err = -1};
+    char *out = NULL;
+
+    if (spawn_run(&spawn, GIT_MS, GIT_OUT_MAX, &out, NULL) < 0)
+        return NULL;
+    out[strcspn(out, "\r\n")] = '\0';
+    if (!out[0])
+        free(steal(&out));
+    return out;
+}
+
+static void set_text(json_t *object, const char *key, const char *value)
+{
+    json_t *text = value && *value ? json_string(value) : NULL; /* NULL if it is not UTF-8 */
+
+    if (text)
+        json_object_set_new(object, key, text);
+}
+
+int identity_set(struct work *work, struct error **err)
+{
+    autofree char *timezone = host_timezone(), *name = git_value("user.name"),
+                  *mail = git_value("user.email");
+    json_t *identity = json_object();
+    auto(error) struct error *why = NULL;
+    int rc;
+
+    set_text(identity, "hostname", work->r.name);
+    set_text(identity, "timezone", timezone);
+    set_text(identity, "locale", host_locale());
+    set_text(identity, "git_name", name);
+    set_text(identity, "git_mail", mail);
+    rc = machine_call(work, GUEST_OP_PUT, "/v1/clock",
+                      json_pack("{s:I}", "time_ns", (json_int_t)units_now_ns()), CALL_MS, NULL, err);
+    if (rc < 0) {
+        json_decref(identity);
+        return error_prefix(err, "the guest's clock");
+    }
+    rc = machine_call(work, GUEST_OP_PUT, "/v1/identity", identity, CALL_MS, NULL, err);
+    if (rc < 0)
+        return error_prefix(err, "the guest's identity");
+    /* A disk that does not grow is no reason to refuse a machine that runs. */
+    rc = machine_call(work, GUEST_OP_PUT, "/v1/grow", NULL, GROW_MS, NULL, &why);
+    if (rc < 0 && why->code == ERROR_CANCELLED)
+        return error_move(err, &why);
+    if (rc < 0)
+        job_progress(work->job, "identity", 0, 0, NULL, "its root file system was not grown: %s",
+                     why->message);
+    return 0;
+}

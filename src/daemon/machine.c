@@ -1,0 +1,361 @@
+#include "daemon/machine.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "image/image.h"
+#include "vm/boot.h"
+#include "vm/layer.h"
+#include "wire/json.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CONSOLE_TAIL_BYTES 8192
+
+char *machine_image_path(const struct work *work)
+{
+    return daemon_project_path(work->daemon, work->r.id, "suspend.img");
+}
+
+/* ---- what libvirt says ---- */
+
+struct sync_post {
+    struct daemon *daemon;
+    const char *id;
+};
+
+static void do_sync(void *user)
+{
+    struct sync_post *post = user;
+
+    machine_sync(post->daemon, post->id);
+}
+
+/* Has the loop fit the guest to the table, and waits for it. */
+static void sync_guest(struct work *work)
+{
+    struct sync_post post = {work->daemon, work->r.id};
+
+    post_wait(work->daemon->posts, do_sync, &post);
+}
+
+/* Writes what libvirt said into the table. */
+static void set_table(struct work *work, const struct vm_info *info)
+{
+    autofree char *disk = daemon_project_path(work->daemon, work->r.id, "disk/0.qcow2");
+    bool missing = !file_exists(disk);
+    struct project *project = projects_lock(work->daemon->projects, work->r.id);
+
+    if (!project)
+        return;
+    project->known = true;
+    project->vm = info->state;
+    project->reason = info->reason;
+    project->disk_missing = missing;
+    if (info->state == VM_RUNNING || info->state == VM_PAUSED)
+        project->kvm = info->kvm;
+    if (!project_alive(project))
+        project->trusted = false;
+    projects_unlock(work->daemon->projects);
+}
+
+int machine_refresh(struct work *work, struct vm_info *ret_info, struct error **err)
+{
+    int rc = work->host->ops->info(work->host, work->r.uuid, ret_info, err);
+
+    if (rc == 0)
+        set_table(work, ret_info);
+    return rc;
+}
+
+/* The table's view before libvirt is asked again. */
+static bool was_alive(struct work *work, bool *ret_trusted)
+{
+    struct project *project = projects_lock(work->daemon->projects, work->r.id);
+    bool alive;
+
+    if (!project)
+        return false;
+    alive = project_alive(project);
+    *ret_trusted = project->trusted;
+    projects_unlock(work->daemon->projects);
+    return alive;
+}
+
+/* The machine went off without our doing: says so in the journal, and keeps the reason if it was not the
+ * guest's wish. */
+static void note_end(struct work *work, const struct vm_info *info)
+{
+    autofree char *tail = NULL;
+    auto(error) struct error *why = NULL;
+
+    if (info->state != VM_CRASHED && info->reason != VM_REASON_CRASH && info->reason != VM_REASON_FAILED) {
+        daemon_noted(work->daemon, work->r.id, "lifecycle.off",
+                     info->reason == VM_REASON_GUEST ? "its system shut down" : "switched off");
+        return;
+    }
+    if (work->host->ops->log_tail)
+        tail = work->host->ops->log_tail(work->host, info->name);
+    error_set(&why, ERROR_HYPERVISOR, "the machine crashed%s%s", tail ? ": " : "", tail ? tail : "");
+    work_failed(work, why, false);
+    daemon_noted(work->daemon, work->r.id, "lifecycle.crash", why->message);
+}
+
+int machine_settle(struct work *work, struct vm_info *ret_info, struct error **err)
+{
+    bool trusted = false, alive = was_alive(work, &trusted);
+    int rc = machine_refresh(work, ret_info, err);
+
+    if (rc < 0)
+        return rc;
+    if (ret_info->state == VM_RUNNING || ret_info->state == VM_PAUSED) {
+        if (work->r.saved) {
+            /* Somebody else started it: its memory image is of the past and must never meet this disk again.
+             */
+            log_warning("\"%s\" was started by another program; its memory image is dropped", work->r.name);
+            rc = machine_drop_image(work, err);
+        }
+        if (rc == 0 && !trusted)
+            rc = machine_trust(work, err);
+        sync_guest(work);
+        return rc;
+    }
+    if (alive && !work->r.saved)
+        note_end(work, ret_info);
+    sync_guest(work);
+    return 0;
+}
+
+/* The lane's answer to an event. */
+static int run_check(struct job *job, void *params, json_t **ret_result, struct error **err)
+{
+    struct work work;
+    struct vm_info info;
+    int rc = work_begin(&work, job, err);
+
+    if (rc == 0)
+        rc = machine_settle(&work, &info, err);
+    work_finish(&work);
+    return rc;
+}
+
+const struct job_kind machine_check_kind = {.name = "check", .run = run_check, .quiet = true};
+
+/* ---- definition and start ---- */
+
+void machine_spec_finish(struct machine_spec *spec)
+{
+    for (size_t i = 0; i < countof(spec->strings); i++)
+        free(spec->strings[i]);
+    vm_free_chain(spec->chain);
+    *spec = (struct machine_spec){0};
+}
+
+/* The paths of a spec. QEMU binds the sockets in run/p/ID and writes the console's log in the project's
+ * folder. */
+static void spec_paths(struct work *work, struct machine_spec *ret)
+{
+    static const char *const files[] = {NULL, "disk/0.qcow2", "initrd", "console.log"};
+    static const char *const sockets[] = {"c.sock", "e.sock", "b.sock"};
+
+    for (size_t i = 0; i < countof(files); i++)
+        ret->strings[i] = daemon_project_path(work->daemon, work->r.id, files[i]);
+    for (size_t i = 0; i < countof(sockets); i++) {
+        ret->strings[4 + i] = daemon_socket_path(work->daemon, work->r.id, sockets[i]);
+        ret->spec.ports[i] = ret->strings[4 + i];
+    }
+    ret->spec.folder = ret->strings[0];
+    ret->spec.disk = ret->strings[1];
+    ret->spec.initrd = ret->strings[2];
+    ret->spec.console_log = ret->strings[3];
+}
+
+int machine_spec_make(struct work *work, struct machine_spec *ret, struct error **err)
+{
+    const struct record *r = &work->r;
+    struct vm_spec *spec = &ret->spec;
+    int rc;
+
+    *ret = (struct machine_spec){0};
+    snprintf(spec->name, sizeof(spec->name), "hutch-%s-%s", r->name, r->id);
+    memcpy(spec->uuid, r->uuid, sizeof(spec->uuid));
+    snprintf(spec->project, sizeof(spec->project), "%s", r->id);
+    spec->cpus = r->cpus;
+    spec->memory = r->memory;
+    spec->cpu_model = r->cpu_model;
+    spec->emulate = !work->daemon->kvm;
+    spec_paths(work, ret);
+    ret->strings[7] = boot_command_line(r->kernel_options);
+    spec->command_line = ret->strings[7];
+    rc = layer_chain(spec->disk, &ret->chain, err);
+    spec->chain = (const char *const *)ret->chain;
+    if (rc < 0)
+        machine_spec_finish(ret);
+    return rc;
+}
+
+/* The folder in which the sockets are made; as root QEMU runs as libvirt's own user and must get into it. */
+static int make_socket_folder(struct work *work, struct error **err)
+{
+    autofree char *folder = daemon_socket_path(work->daemon, work->r.id, NULL);
+
+    return file_make_folder(folder, 0700, err);
+}
+
+int machine_define(struct work *work, struct error **err)
+{
+    auto(base) struct base *base = NULL;
+    struct machine_spec spec;
+    int rc = base_find(work->daemon->paths, work->r.base, &base, err);
+
+    if (rc < 0) {
+        error_hint(err, "`hutch template build %s` makes a base again if the template is unchanged",
+                   work->r.template);
+        return rc;
+    }
+    if (!work->daemon->guest_program)
+        return error_set(err, ERROR_MISSING, "hutch-guest is not installed beside hutchd");
+    rc = make_socket_folder(work, err);
+    if (rc < 0)
+        return rc;
+    rc = machine_spec_make(work, &spec, err);
+    if (rc < 0)
+        return rc;
+    spec.spec.kernel = base->kernel;
+    rc = boot_make_initrd(base->initrd, work->daemon->guest_program, spec.spec.initrd, err);
+    if (rc == 0)
+        rc = work->host->ops->define(work->host, &spec.spec, err);
+    machine_spec_finish(&spec);
+    return rc;
+}
+
+int machine_trust(struct work *work, struct error **err)
+{
+    struct machine_spec spec;
+    struct project *project;
+    int rc = machine_spec_make(work, &spec, err);
+
+    if (rc == 0) {
+        rc = vm_check_chain(work->host, work->r.uuid, spec.spec.chain, err);
+        machine_spec_finish(&spec);
+    }
+    if (rc < 0) {
+        auto(error) struct error *second = NULL;
+
+        error_prefix(err, "\"%s\" runs on another disk than hutch gave it and was stopped", work->r.name);
+        work_failed(work, *err, false);
+        daemon_noted(work->daemon, work->r.id, "finding.chain", (*err)->message);
+        if (machine_destroy(work, &second) < 0)
+            log_error("%s", second->message);
+        return rc;
+    }
+    project = projects_lock(work->daemon->projects, work->r.id);
+    if (project) {
+        project->trusted = true;
+        projects_unlock(work->daemon->projects);
+    }
+    sync_guest(work);
+    return 0;
+}
+
+int machine_start(struct work *work, struct error **err)
+{
+    autofree char *boot = units_random_hex(8);
+    bool dropped = false;
+    struct vm_info info;
+    int rc;
+
+    snprintf(work->r.boot, sizeof(work->r.boot), "%s", boot);
+    rc = work_step(work, STEP_UP_START, err);
+    if (rc == 0)
+        rc = state_key_forget(work->daemon->state, work->r.id, err);
+    if (rc == 0)
+        rc = daemon_note(work->daemon, work->r.id, "lifecycle.start", work->r.name, err);
+    if (rc == 0)
+        rc = work->host->ops->start(work->host, work->r.uuid, true, &dropped, err);
+    if (rc < 0)
+        return rc;
+    if (dropped)
+        job_progress(work->job, "start", 0, 0, NULL,
+                     "a memory image that hutch had not made was dropped: a cold start");
+    rc = work_step_anyway(work, STEP_UP_CHAIN, err);
+    if (rc == 0)
+        rc = machine_refresh(work, &info, err);
+    if (rc == 0)
+        rc = machine_trust(work, err);
+    if (rc == 0)
+        rc = work->host->ops->resume(work->host, work->r.uuid, err);
+    if (rc == 0)
+        rc = machine_refresh(work, &info, err);
+    sync_guest(work);
+    return rc;
+}
+
+int machine_destroy(struct work *work, struct error **err)
+{
+    struct vm_info info;
+    int rc = work->host->ops->destroy(work->host, work->r.uuid, err);
+
+    if (rc == 0)
+        rc = machine_refresh(work, &info, err);
+    sync_guest(work);
+    return rc;
+}
+
+int machine_drop_image(struct work *work, struct error **err)
+{
+    autofree char *path = machine_image_path(work);
+    int rc;
+
+    work->r.saved = false;
+    rc = work_save(work, err);
+    if (rc == 0)
+        unlink(path);
+    return rc;
+}
+
+/* ---- the guest ---- */
+
+char *machine_console_tail(const struct daemon *daemon, const char *id, size_t lines)
+{
+    autofree char *path = daemon_project_path(daemon, id, "console.log"),
+                  *raw = xnewn(char, CONSOLE_TAIL_BYTES + 1);
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct text text;
+    struct stat st;
+    ssize_t len;
+    const char *start;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return NULL;
+    len = pread(fd, raw, CONSOLE_TAIL_BYTES,
+                st.st_size > CONSOLE_TAIL_BYTES ? st.st_size - CONSOLE_TAIL_BYTES : 0);
+    while (len > 0 && strchr("\r\n ", raw[len - 1]))
+        len--;
+    if (len <= 0)
+        return NULL;
+    start = raw + len;
+    while (lines && start > raw) {
+        if (start[-1] == '\n' && --lines == 0)
+            break;
+        start--;
+    }
+    text_init(&text, start, (size_t)(raw + len - start), 0, TEXT_KEEP_NEWLINES);
+    return text.bytes;
+}
+
+int machine_call(struct work *work, enum guest_op op, const char *path, json_t *body, unsigned timeout_ms,
+                 struct wmsg_item *ret_item, struct error **err)
+{
+    autofree char *text = body ? json_text(body) : NULL;
+    struct guest_call call = {.op = op, .port = PORT_CONTROL, .path = path, .body = text, .stream = -1};
+
+    json_decref(body);
+    return guest_call_wait(work->daemon->guests, work->r.id, &call, timeout_ms, job_cancel_flag(work->job),
+                           ret_item, err);
+}
