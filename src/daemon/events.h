@@ -1,0 +1,19 @@
+/* events.h: the journal as a stream of lines: what is there, then what comes. Loop thread. */
+#ifndef HUTCH_DAEMON_EVENTS_H
+#define HUTCH_DAEMON_EVENTS_H
+
+#include "daemon/daemon.h"
+#include "wire/h2.h"
+
+struct events *events_create(struct daemon *daemon);
+void events_destroy(struct events *events);
+
+struct events_query {
+    char *project, *kind, *session; /* owned; NULL: all */
+    int64_t after, since_ns, limit;
+    bool follow;
+};
+/* Answers the stream; takes over the strings of the query. */
+void events_stream(struct daemon *daemon, struct h2_stream *stream, const struct events_query *query);
+
+#endif
