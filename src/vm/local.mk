@@ -3,7 +3,7 @@ libvm_a_SOURCES = %D%/vm.h %D%/vm.c %D%/xml.h %D%/xml.c %D%/cage.h %D%/cage.c \
 	%D%/domain_xml.h %D%/domain_xml.c %D%/domain_rewrite.c \
 	%D%/libvirt.c %D%/libvirt.h %D%/libvirt_ops.c %D%/libvirt_read.c %D%/host.c %D%/host.h \
 	%D%/qemu_log.c %D%/qemu_log.h %D%/block_chain.c %D%/block_chain.h \
-	%D%/fake.c %D%/fake.h %D%/fake_guest.c %D%/layer.c %D%/layer.h %D%/qcow2.c %D%/qcow2.h %D%/boot.c %D%/boot.h
+	%D%/fake.c %D%/fake.h %D%/fake_store.c %D%/layer.c %D%/layer.h %D%/qcow2.c %D%/qcow2.h %D%/boot.c %D%/boot.h
 libvm_a_CFLAGS = $(AM_CFLAGS) $(LIBVIRT_CFLAGS) $(JANSSON_CFLAGS)
 
 # The emulator wrapper: confines itself, then becomes QEMU.
@@ -11,6 +11,11 @@ pkglibexec_PROGRAMS += hutch-qemu
 hutch_qemu_SOURCES = %D%/confine_qemu.c %D%/cage_apply.c %D%/cage_apply.h %D%/cage_filter.c %D%/cage.c %D%/cage.h
 hutch_qemu_CFLAGS = $(AM_CFLAGS) $(SECCOMP_CFLAGS)
 hutch_qemu_LDADD = libbase.a $(SECCOMP_LIBS)
+
+# A machine without one, for tests (HUTCH_FAKE_GUEST).
+noinst_PROGRAMS += hutch-fake-machine
+hutch_fake_machine_SOURCES = %D%/fake_machine.c
+hutch_fake_machine_LDADD = libbase.a
 
 check_PROGRAMS += tests/e2e/vm_driver
 tests_e2e_vm_driver_SOURCES = tests/e2e/vm_driver.c
