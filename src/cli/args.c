@@ -62,7 +62,7 @@ static int add_option(struct args *args, const struct option_spec *spec, const c
 }
 
 /* "--name", "--name=value", "--name value". *i moves over a value that is a word of its own. */
-static int parse_long(struct args *args, int argc, char *const *argv, int *i, struct error **err)
+static int parse_long(struct args *args, int end, char *const *argv, int *i, struct error **err)
 {
     const char *name = argv[*i] + 2;
     size_t len = strcspn(name, "=");
@@ -75,7 +75,7 @@ static int parse_long(struct args *args, int argc, char *const *argv, int *i, st
         return usage(args->verb, err);
     }
     if (spec->value && !value) {
-        if (*i + 1 >= argc) {
+        if (*i + 1 >= end) {
             error_set(err, ERROR_USAGE, "\"--%s\" needs a value: %s", spec->name, spec->value);
             return usage(args->verb, err);
         }
@@ -85,7 +85,7 @@ static int parse_long(struct args *args, int argc, char *const *argv, int *i, st
 }
 
 /* "-t", "-tu USER", "-uUSER". */
-static int parse_letters(struct args *args, int argc, char *const *argv, int *i, struct error **err)
+static int parse_letters(struct args *args, int end, char *const *argv, int *i, struct error **err)
 {
     const char *letters = argv[*i] + 1;
     for (; *letters; letters++) {
@@ -98,7 +98,7 @@ static int parse_letters(struct args *args, int argc, char *const *argv, int *i,
         }
         const char *value = NULL;
         if (spec->value) {
-            value = letters[1] ? letters + 1 : (*i + 1 < argc ? argv[++*i] : NULL);
+            value = letters[1] ? letters + 1 : (*i + 1 < end ? argv[++*i] : NULL);
             if (!value) {
                 error_set(err, ERROR_USAGE, "\"-%c\" needs a value: %s", spec->letter, spec->value);
                 return usage(args->verb, err);
@@ -161,9 +161,9 @@ static int parse_all(struct args *args, int argc, char *const *argv, struct erro
             break;
         }
         if (strncmp(argv[i], "--", 2) == 0)
-            rc = parse_long(args, argc, argv, &i, err);
+            rc = parse_long(args, end, argv, &i, err);
         else if (argv[i][0] == '-' && argv[i][1])
-            rc = parse_letters(args, argc, argv, &i, err);
+            rc = parse_letters(args, end, argv, &i, err);
         else
             args->words[args->word_count++] = argv[i];
         if (rc < 0)

@@ -42,10 +42,10 @@ static void report(struct doctor *doctor, const char *check, const char *state, 
     }
     autofree char *safe_check = text_safe(check);
     autofree char *safe_text = text_safe(text);
-    out_text("%-5s %-12s %s\n", rank == OK ? "ok" : rank == WARN ? "warn" : "FAIL", safe_check, safe_text);
+    out_text("%-5s %-16s %s\n", rank == OK ? "ok" : rank == WARN ? "warn" : "FAIL", safe_check, safe_text);
     if (fix && *fix) {
         autofree char *safe_fix = text_safe(fix);
-        out_text("%-5s %-12s mend it: %s\n", "", "", safe_fix);
+        out_text("%-5s %-16s mend it: %s\n", "", "", safe_fix);
     }
 }
 
@@ -214,7 +214,7 @@ static void check_host(struct doctor *doctor, const struct paths *paths)
         {"kvm", check_kvm},
         {"programs", check_programs},
         {"libvirt", check_libvirt},
-        {"namespaces", check_namespaces},
+        {"user namespaces", check_namespaces},
     };
     for (size_t i = 0; i < countof(checks); i++) {
         if (!json_object_get(doctor->checked, checks[i].name))

@@ -143,10 +143,7 @@ static void show_guest(const json_t *guest)
     autofree char *room = xasprintf("%s of %s disk, %s memory free", free_space, size, available);
     line("inside", text);
     line("", room);
-    size_t i;
-    json_t *unit;
-    json_array_foreach(json_object_get(guest, "failed_units"), i, unit)
-        line("failed", json_string_value(unit));
+    member_line("failed", guest, "failed_units");
 }
 
 static void show_repos(const json_t *project)

@@ -15,7 +15,8 @@
 
 /* How events are printed, and how far they came. */
 struct printer {
-    bool json, all;
+    bool json;
+    bool all;    /* of all projects: each line names its own */
     int64_t seq; /* of the last one */
 };
 
@@ -50,10 +51,10 @@ static void print_event(json_t *event, void *user)
         return;
     }
     autofree char *when = out_time(out_number(event, "ts_ns", 0));
-    autofree char *project = out_member(event, "project");
     autofree char *kind = out_member(event, "kind");
     autofree char *subject = out_member(event, "subject");
     autofree char *outcome = outcome_of(event);
+    autofree char *project = out_member(event, "project");
     if (printer->all)
         out_text("%s  %-12s  %-18s %s%s%s\n", when, *project ? project : "-", kind, subject,
                  *outcome ? "  " : "", outcome);
@@ -98,8 +99,9 @@ static int run_log(const struct args *args, struct error **err)
         error_free(steal(err));
         autofree char *from = xasprintf("%s&after=%lld", path, (long long)printer.seq);
         rc = client_reconnect(client, true, err);
-        if (rc == 0)
-            rc = client_lines(client, "GET", from, NULL, print_event, &printer, NULL, err);
+        if (rc < 0)
+            break;
+        rc = client_lines(client, "GET", from, NULL, print_event, &printer, NULL, err);
     }
     return rc;
 }

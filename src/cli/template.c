@@ -21,15 +21,6 @@ static int check_name(const char *name, struct error **err)
     return *name ? 0 : error_set(err, ERROR_INVALID, "a template's name cannot be empty");
 }
 
-/* Whether its base is there; the API says so by the base's digest or a flag. */
-static bool is_built(const json_t *template)
-{
-    const json_t *built = json_object_get(template, "built");
-    if (json_is_boolean(built))
-        return json_is_true(built);
-    return out_number(template, "built_ns", 0) > 0;
-}
-
 static void print_json(json_t *template, void *user)
 {
     out_json(template);
@@ -39,13 +30,16 @@ static void add_template(json_t *template, void *user)
 {
     struct table *table = user;
     char size[UNITS_SIZE_MAX] = "-";
-    int64_t bytes = out_number(template, "size", -1);
+    int64_t bytes = out_number(json_object_get(template, "base"), "size", -1);
+    bool broken = *out_string(template, "failure") != '\0';
     if (bytes > 0)
         units_format_size((uint64_t)bytes, size);
     table_add(table, out_string(template, "name"));
-    table_add(table, is_built(template) ? "built" : "not built");
+    table_add(table, broken                                             ? "unusable"
+                     : json_is_true(json_object_get(template, "built")) ? "built"
+                                                                        : "not built");
     table_add(table, size);
-    table_add(table, out_string(template, "about"));
+    table_add(table, out_string(template, broken ? "failure" : "about"));
 }
 
 static int run_ls(const struct args *args, struct error **err)
@@ -73,38 +67,51 @@ const struct verb verb_template_ls = {
     .run = run_ls,
 };
 
-/* One member for a person: a size, a time, a list with an item a line, or the value. */
-static void print_member(const char *key, const json_t *template, const json_t *value)
+/* A number as a person reads it: by its key a size or a time. Caller frees. */
+static char *number_text(const char *key, int64_t value)
 {
-    static const char *const sizes[] = {"size", "virtual_size", "disk_min", NULL};
+    static const char *const sizes[] = {"size", "virtual_size", "disk_min"};
     char size[UNITS_SIZE_MAX];
+    size_t len = strlen(key);
+    if (len > 3 && strcmp(key + len - 3, "_ns") == 0)
+        return out_time(value);
+    for (size_t i = 0; i < countof(sizes); i++) {
+        if (strcmp(key, sizes[i]) == 0 && value >= 0)
+            return xstrdup(units_format_size((uint64_t)value, size));
+    }
+    return xasprintf("%lld", (long long)value);
+}
+
+static void print_pair(const char *key, const char *text)
+{
     autofree char *safe_key = text_safe(key);
-    if (json_is_array(value)) {
+    out_text("%-20s %s\n", safe_key, text);
+}
+
+/* The members of an object, a line each; those of an object in it as "base.size". */
+static void print_members(const char *prefix, const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        autofree char *name = xasprintf("%s%s", prefix, key);
         size_t i;
         json_t *item;
         json_array_foreach(value, i, item)
         {
             autofree char *safe = text_safe(json_string_value(item));
-            out_text("%-16s %s\n", i == 0 ? safe_key : "", safe ? safe : "");
+            print_pair(i == 0 ? name : "", safe ? safe : "");
         }
-        return;
-    }
-    if (json_is_null(value))
-        return;
-    autofree char *text = out_member(template, key);
-    for (size_t i = 0; sizes[i]; i++) {
-        if (strcmp(key, sizes[i]) == 0 && json_is_integer(value)) {
-            free(text);
-            text = xstrdup(units_format_size((uint64_t)json_integer_value(value), size));
+        if (json_is_object(value)) {
+            autofree char *inner = xasprintf("%s.", name);
+            print_members(inner, value);
+        } else if (!json_is_array(value) && !json_is_null(value)) {
+            autofree char *text = json_is_integer(value) ? number_text(key, json_integer_value(value))
+                                                         : out_member(object, key);
+            print_pair(name, text);
         }
     }
-    size_t len = strlen(key);
-    if (len > 3 && strcmp(key + len - 3, "_ns") == 0) {
-        free(text);
-        text = json_integer_value(value) > 0 ? out_time(json_integer_value(value)) : xstrdup("-");
-        safe_key[strlen(safe_key) - 3] = '\0';
-    }
-    out_text("%-16s %s\n", safe_key, text);
 }
 
 static int run_show(const struct args *args, struct error **err)
@@ -123,9 +130,7 @@ static int run_show(const struct args *args, struct error **err)
         out_json(template);
         return 0;
     }
-    const char *key;
-    json_t *value;
-    json_object_foreach(template, key, value) print_member(key, template, value);
+    print_members("", template);
     return 0;
 }
 
