@@ -31,3 +31,15 @@ hutch_guest_LDADD += -l:libnghttp2.a -l:libuv_a.a -l:libjansson.a -ldl -lrt
 else
 hutch_guest_LDADD += $(WIRE_LIBS) $(CRYPTO_LIBS)
 endif
+
+# Tests: a real `hutch-guest serve --ports`, spoken to as the host does.
+AGENT_RIG = tests/lib/agent_rig.c tests/lib/agent_rig.h
+AGENT_TEST_CFLAGS = $(UNIT_CFLAGS) -I$(top_srcdir)/tests/lib $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
+AGENT_TEST_LIBS = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+AGENT_TESTS = tests/unit/test_guest_session
+check_PROGRAMS += $(AGENT_TESTS)
+TESTS += $(AGENT_TESTS)
+
+tests_unit_test_guest_session_SOURCES = tests/unit/test_guest_session.c $(AGENT_RIG)
+tests_unit_test_guest_session_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_unit_test_guest_session_LDADD = $(AGENT_TEST_LIBS)

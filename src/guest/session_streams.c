@@ -220,7 +220,7 @@ void sessions_stdin(struct call *call)
 
     if (!attach)
         return;
-    const struct pump_options options = { .fd_in = -1, .fd_out = attach->fd, .own_fds = true, .hold_failure = true,
+    const struct pump_options options = { .fd_in = -1, .fd_out = attach->fd, .own_fds = true, .keep_stream = true,
                                           .on_done = on_input_pumped };
     if (pump_create(&call->agent->loop, call->stream, &options, attach, &attach->pump, &err)) {
         attach_fail(attach, err);

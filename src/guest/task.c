@@ -439,7 +439,7 @@ void task_start(struct call *call, const struct task_options *options)
     children_watch(&call->agent->children, task->pid, on_exit_status, task);
     call->state = task;
     call->on_gone = task_gone;
-    const struct pump_options in = { .fd_in = -1, .fd_out = task->in, .hold_failure = true, .on_done = on_in_done };
+    const struct pump_options in = { .fd_in = -1, .fd_out = task->in, .keep_stream = true, .on_done = on_in_done };
     if (task->shape == TASK_IN && pump_create(&call->agent->loop, call->stream, &in, task, &task->pump, &err))
         fail_begin(task, err);
     else if (task->shape == TASK_DUPLEX && !begin_pump(task, task->out, task->out, &err))

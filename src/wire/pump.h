@@ -27,7 +27,6 @@ struct pump_options {
     bool hold_end;    /* at the end of fd_in do not send END_STREAM; the owner calls pump_end_input (after the DONE message) */
     bool cut_on_close; /* fd_in is a socket: only its peer's shutdown(SHUT_WR) is an end. End of file with the peer closed
                         * (POLLHUP) means that it died: PUMP_INPUT_FAILED, the stream is reset */
-    bool hold_failure; /* PUMP_OUTPUT_FAILED does not reset the stream: the owner answers it, or resets it itself */
     bool keep_stream; /* on PUMP_OUTPUT_FAILED the stream is not reset but left without ops: the owner answers it (a reader
                        * that has refused the rest says why) or resets it */
     size_t max_bytes; /* most bytes from the stream to fd_out; 0: no limit; beyond: PUMP_OUTPUT_FAILED with ERROR_LIMIT */
