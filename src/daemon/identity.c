@@ -65,10 +65,25 @@ static void set_text(json_t *object, const char *key, const char *value)
         json_object_set_new(object, key, text);
 }
 
+/* One of the calls. A guest that refuses by its own state (it may not change these things where it is) still runs: that is said. */
+static int tell(struct work *work, const char *path, json_t *body, unsigned limit_ms, const char *what, struct error **err)
+{
+    auto(error) struct error *why = NULL;
+    int rc = machine_call(work, GUEST_OP_PUT, path, body, limit_ms, NULL, &why);
+
+    if (rc == 0)
+        return 0;
+    if (why->code == ERROR_STATE) {
+        job_progress(work->job, step_name(work->r.step), 0, 0, NULL, "%s: %s", what, why->message);
+        return 0;
+    }
+    error_prefix(&why, "the guest's %s", what);
+    return error_move(err, &why);
+}
+
 int identity_set(struct work *work, struct error **err)
 {
-    autofree char *timezone = host_timezone(), *name = git_value("user.name"),
-                  *mail = git_value("user.email");
+    autofree char *timezone = host_timezone(), *name = git_value("user.name"), *mail = git_value("user.email");
     json_t *identity = json_object();
     auto(error) struct error *why = NULL;
     int rc;
@@ -78,21 +93,19 @@ int identity_set(struct work *work, struct error **err)
     set_text(identity, "locale", host_locale());
     set_text(identity, "git_name", name);
     set_text(identity, "git_mail", mail);
-    rc = machine_call(work, GUEST_OP_PUT, "/v1/clock",
-                      json_pack("{s:I}", "time_ns", (json_int_t)units_now_ns()), CALL_MS, NULL, err);
+    rc = tell(work, "/v1/clock", json_pack("{s:I}", "time_ns", (json_int_t)units_now_ns()), CALL_MS, "clock", err);
     if (rc < 0) {
         json_decref(identity);
-        return error_prefix(err, "the guest's clock");
+        return rc;
     }
-    rc = machine_call(work, GUEST_OP_PUT, "/v1/identity", identity, CALL_MS, NULL, err);
+    rc = tell(work, "/v1/identity", identity, CALL_MS, "identity", err);
     if (rc < 0)
-        return error_prefix(err, "the guest's identity");
+        return rc;
     /* A disk that does not grow is no reason to refuse a machine that runs. */
-    rc = machine_call(work, GUEST_OP_PUT, "/v1/grow", NULL, GROW_MS, NULL, &why);
+    rc = tell(work, "/v1/grow", NULL, GROW_MS, "disk", &why);
     if (rc < 0 && why->code == ERROR_CANCELLED)
         return error_move(err, &why);
     if (rc < 0)
-        job_progress(work->job, "identity", 0, 0, NULL, "its root file system was not grown: %s",
-                     why->message);
+        job_progress(work->job, step_name(work->r.step), 0, 0, NULL, "%s", why->message);
     return 0;
 }

@@ -36,18 +36,11 @@ static const struct route *const tables[] = {routes_host, routes_project, routes
 
 /* ---- routes ---- */
 
-/* Splits the next part off a path; returns its length. */
-static size_t next_part(const char **path)
+/* Goes to the next part of a path, which ends at one of these characters; returns its length. */
+static size_t next_part(const char **path, const char *ends)
 {
-    const char *start = *path;
-    size_t len;
-
-    if (*start != '/')
-        return 0;
-    start++;
-    len = strcspn(start, "/?");
-    *path = start;
-    return len;
+    (*path)++;
+    return strcspn(*path, ends);
 }
 
 /* One part of a path, decoded. NULL: it has a NUL or is not encoded well. */
@@ -73,7 +66,7 @@ static bool fits(const char *pattern, const char *path, char *args[ROUTE_ARGS_MA
     size_t count = 0;
 
     while (*pattern == '/' && *path == '/') {
-        size_t want = next_part(&pattern), have = next_part(&path);
+        size_t want = next_part(&pattern, "/"), have = next_part(&path, "/?");
 
         if (want == 1 && *pattern == '?') {
             char *arg = have && count < ROUTE_ARGS_MAX ? decode_part(path, have) : NULL;
@@ -229,8 +222,9 @@ static void add_client(struct server *server, int fd)
     auto(error) struct error *err = NULL;
     struct client *client;
     uid_t uid;
+    pid_t pid;
 
-    if (fd_peer(fd, &uid, NULL, &err) < 0 || uid != geteuid() || server->count >= CLIENTS_MAX) {
+    if (fd_peer(fd, &uid, &pid, &err) < 0 || uid != geteuid() || server->count >= CLIENTS_MAX) {
         if (!err)
             log_warning(uid != geteuid() ? "a connection of user %u was closed"
                                          : "too many clients (user %u)",

@@ -1,0 +1,83 @@
+#!/bin/bash
+# The life of a project through the API, with the fake host and the real hutch-guest.
+. "$(dirname "$0")/fake_lib.sh"
+
+start_daemon
+make_base
+
+out=$(up box)
+like "up ends with the project" '"result":\{"id":"[0-9a-f]{8}","name":"box","state":"run"' "$(last <<<"$out")"
+like "up tells its phases" '"phase":"kernel"' "$out"
+is "show says run" run "$(state box)"
+is "show has the guest's word" ready "$(api GET /v1/projects/box | jq -r .guest.phase)"
+
+session=$(api POST /v1/projects/box/sessions -d '{"argv":["sh","-c","cat; echo out; echo err >&2; exit 7"],"user":"root","cwd":"/"}')
+id=$(jq -r .id <<<"$session")
+is "a session knows its project" box "$(jq -r .project <<<"$session")"
+head -c 3000000 /dev/urandom >"$home/in"
+api POST "/v1/projects/box/sessions/$id/stdin" --data-binary "@$home/in" >"$home/stdin.answer" &
+api GET "/v1/projects/box/sessions/$id/stdout" >"$home/out" &
+reader=$!
+api GET "/v1/projects/box/sessions/$id/stderr" >"$home/err" &
+wait "$reader"
+is "wait gives the exit status" 7 "$(api GET "/v1/projects/box/sessions/$id/wait" | jq -r .exit_status)"
+{ cat "$home/in"; echo out; } | cmp -s - "$home/out" && pass "stdin came out of stdout, byte for byte" ||
+    fail "stdin came out of stdout, byte for byte" "$(ls -l "$home/in" "$home/out")"
+within 5 grep -qx err "$home/err" && pass "stderr is apart" || fail "stderr is apart" "$(cat "$home/err")"
+like "the end is in the journal" '"kind":"exec.end".*"exit":7' "$(api GET '/v1/events?project=box&kind=exec')"
+like "the start was there before" '"kind":"exec.start".*exit 7' "$(api GET '/v1/events?project=box&kind=exec')"
+is "a session that is not there" not-found "$(api GET /v1/projects/box/sessions/nope | jq -r .error.code)"
+
+mkdir "$home/files"
+api PUT "/v1/projects/box/files?path=$home/files/a&mode=0600" --data-binary "@$home/in" >/dev/null
+cmp -s "$home/in" "$home/files/a" && pass "a file goes in" || fail "a file goes in"
+api GET "/v1/projects/box/files?path=$home/files/a" | cmp -s - "$home/in" && pass "and comes out" || fail "and comes out"
+is "into a folder that is missing: the guest's own word" not-found \
+    "$(api PUT "/v1/projects/box/files?path=$home/none/a" --data-binary "@$home/in" | jq -r .error.code)"
+is "list" a "$(api GET "/v1/projects/box/files/list?path=$home/files" | jq -r .name)"
+
+is "pause" paused "$(api POST /v1/projects/box/pause | last | jq -r .result.state)"
+is "a command in a paused machine is refused" state \
+    "$(api POST /v1/projects/box/sessions -d '{"argv":["true"],"user":"root"}' | jq -r .error.code)"
+kill_daemon
+start_daemon
+is "a paused machine stays paused over a kill" paused "$(state box)"
+is "resume" run "$(api POST /v1/projects/box/resume | last | jq -r .result.state)"
+is "a command runs after it" 0 "$(id=$(api POST /v1/projects/box/sessions -d '{"argv":["true"],"user":"root"}' | jq -r .id)
+    api GET "/v1/projects/box/sessions/$id/wait" | jq -r .exit_status)"
+
+is "suspend" saved "$(api POST /v1/projects/box/suspend | last | jq -r .result.state)"
+is "start wakes it" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+[ ! -e "$home"/data/projects/*/suspend.img ] && pass "the image is spent" || fail "the image is spent"
+is "stop" off "$(api POST /v1/projects/box/stop -d '{}' | last | jq -r .result.state)"
+is "start" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+
+out=$(up box)
+is "up of a running project does the missing steps" run "$(last <<<"$out" | jq -r .result.state)"
+for name in "a/b" ".." "a b" "$(printf 'x%.0s' {1..300})" "" "up"; do
+    is "the name '${name:0:10}' is refused" invalid "$(jq -n --arg n "$name" '{name:$n}' | api POST /v1/projects -d @- | jq -r .error.code)"
+done
+like "a template that is not there: the nearest" 'debian-13' "$(api POST /v1/projects -d '{"name":"b","template":"debian-31"}')"
+like "a project that is not there: the nearest" 'did you mean .*box' "$(api GET /v1/projects/bax)"
+is "nothing was made of them" box "$(api GET /v1/projects | jq -r .name)"
+
+like "memory that is not there: with the numbers" 'no-memory.*of memory' \
+    "$(api POST /v1/projects -d '{"name":"huge","memory":17592186044416}' | last)"
+is "and the name is free again" not-found "$(state huge)"
+
+api POST /v1/projects -d "{\"folder\":\"$home/files\",\"memory\":268435456}" >/dev/null
+is "a folder's project" files "$(api GET "/v1/find?folder=$home/files/x/y" | jq -r .name)"
+is "no project of another folder" not-found "$(api GET "/v1/find?folder=$home/filesystem" | jq -r .error.code)"
+
+is "rm" '{}' "$(api DELETE /v1/projects/box | last | jq -c .result)"
+is "it is gone" not-found "$(state box)"
+like "its events stay" '"kind":"lifecycle.remove"' "$(api GET '/v1/events?project=box')"
+is "the journal is whole" 0 "$(api GET /v1/journal/verify | last | jq -r .result.bad)"
+
+api POST /v1/quit -d '{"save":true}' >/dev/null
+wait "$daemon"
+is "quit with save ends hutchd" 0 "$?"
+start_daemon
+is "and the machine was saved" saved "$(state files)"
+is "rm of a saved one" '{}' "$(api DELETE /v1/projects/files | last | jq -c .result)"
+the_end
