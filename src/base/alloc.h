@@ -18,8 +18,8 @@ void *xmemdup(const void *p, size_t n) __attribute__((returns_nonnull));
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
 char *xvasprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0), returns_nonnull));
 
-#define xnew(type)      ((type *)xcalloc(1, sizeof(type)))
-#define xnewn(type, n)  ((type *)xcalloc((n), sizeof(type)))
+#define xnew(type)     ((type *)xcalloc(1, sizeof(type)))
+#define xnewn(type, n) ((type *)xcalloc((n), sizeof(type)))
 
 /* A programming error ends the program, also in release builds. */
 #define require(condition) ((condition) ? (void)0 : require_failed(#condition, __FILE__, __LINE__))

@@ -22,7 +22,8 @@ void buf_finish(struct buf *buf);
 size_t buf_room(const struct buf *buf);
 /* Appends all of it or nothing: ERROR_LIMIT if it would pass the limit. */
 int buf_append(struct buf *buf, const void *data, size_t len, struct error **err);
-int buf_printf(struct buf *buf, struct error **err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int buf_printf(struct buf *buf, struct error **err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Pointer to the unread bytes (not terminated; valid until the next change). Never NULL. */
 static inline const uint8_t *buf_data(const struct buf *buf)
 {
@@ -32,7 +33,8 @@ static inline const uint8_t *buf_data(const struct buf *buf)
 void buf_consume(struct buf *buf, size_t n);
 /* The unread bytes as a terminated string that the caller frees; the buffer is empty afterwards. */
 char *buf_take_string(struct buf *buf);
-/* A writable region of at least n bytes behind the end (not counted until buf_commit). NULL past the limit. */
+/* A writable region of at least n bytes behind the end (not counted until buf_commit). NULL past the limit.
+ */
 uint8_t *buf_reserve(struct buf *buf, size_t n);
 void buf_commit(struct buf *buf, size_t n);
 

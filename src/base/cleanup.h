@@ -12,7 +12,8 @@
 #define autoclose __attribute__((cleanup(cleanup_close)))
 /* Closes a FILE (if not NULL). */
 #define autofclose __attribute__((cleanup(cleanup_fclose)))
-/* auto(error) struct-pointer variable: AUTO_DEFINE(error, struct error *, error_free) declares its cleaner. */
+/* auto(error) struct-pointer variable: AUTO_DEFINE(error, struct error *, error_free) declares its cleaner.
+ */
 #define auto(name) __attribute__((cleanup(cleanup_##name)))
 #define AUTO_DEFINE(name, type, destroy)                                                                     \
     static inline void cleanup_##name(type *p)                                                               \

@@ -179,6 +179,7 @@ int fd_send(int socket, const void *data, size_t len, const int *fds, size_t fd_
         message.msg_control = control.bytes;
         message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        require(header);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
         header->cmsg_len = CMSG_LEN(fd_count * sizeof(int));

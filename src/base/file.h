@@ -11,15 +11,17 @@
 
 /* Reads a file of at most limit bytes into a terminated block that the caller frees; ERROR_LIMIT beyond. */
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len, struct error **err);
-/* Replaces a file by write to a temporary (.NAME.XXXXXX) in the same folder, fsync, rename, fsync of the folder. The old
- * content or the new is there at every moment; a symbolic link is replaced itself. mode is set whatever the umask. */
+/* Replaces a file by write to a temporary (.NAME.XXXXXX) in the same folder, fsync, rename, fsync of the
+ * folder. The old content or the new is there at every moment; a symbolic link is replaced itself. mode is
+ * set whatever the umask. */
 int file_replace(const char *path, const void *data, size_t len, mode_t mode, struct error **err);
 /* fsync of a file or folder by path. */
 int file_sync(const char *path, struct error **err);
-/* mkdir -p; only new folders get mode (exactly, whatever the umask). An existing path that is no folder is ERROR_EXISTS. */
+/* mkdir -p; only new folders get mode (exactly, whatever the umask). An existing path that is no folder is
+ * ERROR_EXISTS. */
 int file_make_folder(const char *path, mode_t mode, struct error **err);
-/* rm -r without following symbolic links; a missing path is no error. ERROR_BUSY names a mounted file system in it,
- * ERROR_LIMIT a tree of more than 256 levels; what was removed before stays so. */
+/* rm -r without following symbolic links; a missing path is no error. ERROR_BUSY names a mounted file system
+ * in it, ERROR_LIMIT a tree of more than 256 levels; what was removed before stays so. */
 int file_remove_tree(const char *path, struct error **err);
 bool file_exists(const char *path);
 /* Allocated bytes (st_blocks) of a file or of a tree. Missing: 0. */

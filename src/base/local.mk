@@ -23,3 +23,8 @@ tests_unit_test_base_files_LDADD = $(base_test_libs)
 tests_unit_test_base_process_SOURCES = tests/unit/test_base_process.c tests/unit/test_base_scratch.h
 tests_unit_test_base_process_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_base_process_LDADD = $(base_test_libs)
+
+# Of the whole tree, not of base alone.
+tree_tests = tests/unit/headers.sh tests/unit/layers.sh
+dist_check_SCRIPTS += $(tree_tests)
+TESTS += $(tree_tests)

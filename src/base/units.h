@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* "512M", "2G", "64G", "1T", "4096": bytes, powers of 1024, no sign, no fraction, no blanks. ERROR_INVALID says the form. */
+/* "512M", "2G", "64G", "1T", "4096": bytes, powers of 1024, no sign, no fraction, no blanks. ERROR_INVALID
+ * says the form. */
 int units_parse_size(const char *s, uint64_t *ret_bytes, struct error **err);
 /* "90", "90s", "5m", "2h", "3d": seconds. */
 int units_parse_duration(const char *s, uint64_t *ret_seconds, struct error **err);
