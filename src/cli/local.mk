@@ -26,4 +26,11 @@ tests_unit_test_cli_LDADD = $(CLI_TEST_LIBS)
 tests_unit_test_cli_tar_SOURCES = tests/unit/test_cli_tar.c tests/unit/test_base_scratch.h
 tests_unit_test_cli_tar_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_test_cli_tar_LDADD = $(CLI_TEST_LIBS)
+
+# The client's program against a hutchd of the tests.
+check_PROGRAMS += tests/unit/fake_hutchd
+tests_unit_fake_hutchd_SOURCES = tests/unit/fake_hutchd.c
+tests_unit_fake_hutchd_CFLAGS = $(CLI_TEST_CFLAGS)
+tests_unit_fake_hutchd_LDADD = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
+TESTS += tests/unit/test_client.sh
 endif

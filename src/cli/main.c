@@ -5,6 +5,7 @@
 #include "cli/list.h"
 #include "cli/out.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
@@ -48,8 +49,20 @@ static int run(int argc, char **argv, const struct verb **ret_verb, struct error
     return rc;
 }
 
+/* Descriptors 0 to 2 that were closed must not become some socket of ours: reading gives an end, writing an
+ * error. */
+static void fill_standard(void)
+{
+    int fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = open("/dev/null", O_RDONLY);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard();
     auto(error) struct error *err = NULL;
     const struct verb *verb = NULL;
     setlocale(LC_ALL, "");

@@ -9,12 +9,12 @@
 #include "client/flow.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #define BROKEN_PIPE_STEP_NS 1000000000LL
+#define FLUSH_MS            500
 
 struct engine;
 
@@ -496,9 +496,8 @@ static int start_all(struct engine *engine, struct error **err)
     int rc = engine->interactive ? terminal_raw(STDIN_FILENO, err) : 0;
     for (size_t i = 0; i < countof(engine->outputs) && rc == 0; i++)
         rc = engine->outputs[i].wanted ? start_output(&engine->outputs[i], err) : 0;
-    bool closed = fcntl(STDIN_FILENO, F_GETFD) < 0;
-    if (rc == 0 && !engine->input_ended && !(closed && engine->spec->pty))
-        rc = start_input(engine, closed, err);
+    if (rc == 0 && !engine->input_ended)
+        rc = start_input(engine, false, err);
     if (rc == 0 && engine->spec->pty && !engine->spec->fresh && engine->interactive)
         send_size(engine);
     return rc;
@@ -515,6 +514,14 @@ static void tear_down(struct engine *engine)
     }
     terminal_restore();
     unwatch_signals(engine);
+}
+
+/* What was typed before the prefix key still goes to the session. */
+static void flush_input(struct engine *engine)
+{
+    int64_t until = units_monotonic_ns() + FLUSH_MS * 1000000LL;
+    while (engine->input && flow_waiting(engine->input) > 0 && units_monotonic_ns() < until)
+        turn(engine, FLUSH_MS / 10);
 }
 
 /* What is said when the person left. */
@@ -534,6 +541,8 @@ int session_run(struct client *client, const struct session_spec *spec, struct e
     int rc = start_all(&engine, err);
     if (rc == 0)
         rc = run_streams(&engine, err);
+    if (engine.detach)
+        flush_input(&engine);
     if (rc == 0 && engine.input) {
         flow_cancel(engine.input);
         engine.input = NULL;

@@ -67,9 +67,9 @@ uint64_t flow_received(const struct flow *flow)
     return flow->received;
 }
 
-bool flow_input_ended(const struct flow *flow)
+size_t flow_waiting(const struct flow *flow)
 {
-    return flow->input_ended && flow->to_send.len == 0;
+    return flow->to_send.len + (flow->stream ? h2_stream_queued(flow->stream) : 0);
 }
 
 /* The stream is closed and everything is written: says how it went. */

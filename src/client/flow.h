@@ -47,8 +47,8 @@ void flow_cancel(struct flow *flow);
  * on_done). */
 uint64_t flow_sent(const struct flow *flow);
 uint64_t flow_received(const struct flow *flow);
-/* All input was read and is on its way. */
-bool flow_input_ended(const struct flow *flow);
+/* Bytes of the input that the connection has not taken yet. */
+size_t flow_waiting(const struct flow *flow);
 
 /* One flow, run to its end. A failure of any kind is the error. */
 int flow_run(struct client *client, const struct flow_options *options, void *user, struct error **err);
