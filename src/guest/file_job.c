@@ -278,6 +278,58 @@ static int job_folder(char **argv, struct error **err)
     return 0;
 }
 
+/* Splits a path into the folder to go to and the name in it; "/" and a path that ends in a dot element stay whole. */
+static void split_path(const char *path, char **ret_folder, char **ret_name)
+{
+    autofree char *copy = xstrdup(path);
+    size_t len = strlen(copy);
+
+    while (len > 1 && copy[len - 1] == '/')
+        copy[--len] = '\0';
+    char *slash = strrchr(copy, '/');
+    if (!slash[1] || !strcmp(slash + 1, ".") || !strcmp(slash + 1, "..")) {
+        *ret_folder = xstrdup(copy);
+        *ret_name = xstrdup(".");
+        return;
+    }
+    *ret_name = xstrdup(slash + 1);
+    *slash = '\0';
+    *ret_folder = xstrdup(*copy ? copy : "/");
+}
+
+/* Returns only when there is no tar. */
+static int become_tar(const char *const *argv, struct error **err)
+{
+    execvp(argv[0], (char *const *)argv);
+    error_set(err, ERROR_MISSING, "the machine cannot run 'tar': %s", strerror(errno));
+    return error_hint(err, "install the package tar in the machine");
+}
+
+/* tar itself would answer for a missing path with an empty archive before it fails. */
+static int job_tar_out(char **argv, struct error **err)
+{
+    char *folder, *name;
+    struct stat st;
+
+    if (lstat(argv[0], &st))
+        return path_error(err, errno, "read", argv[0]);
+    split_path(argv[0], &folder, &name);
+    const char *const tar[] = { "tar", "-C", folder, "-cf", "-", "--", name, NULL };
+    return become_tar(tar, err);
+}
+
+static int job_tar_in(char **argv, struct error **err)
+{
+    struct stat st;
+
+    if (stat(argv[0], &st))
+        return path_error(err, errno, "unpack into", argv[0]);
+    if (!S_ISDIR(st.st_mode))
+        return error_set(err, ERROR_EXISTS, "'%s' is no folder", argv[0]);
+    const char *const tar[] = { "tar", "-C", argv[0], "-xpf", "-", NULL };
+    return become_tar(tar, err);
+}
+
 static int job_remove(char **argv, struct error **err)
 {
     return file_remove_tree(argv[0], err);
@@ -301,7 +353,7 @@ static const struct {
 } jobs[] = {
     { "stat", 1, job_stat },   { "list", 1, job_list },     { "read", 1, job_read },
     { "write", 2, job_write }, { "folder", 2, job_folder }, { "remove", 1, job_remove },
-    { "rename", 2, job_rename },
+    { "rename", 2, job_rename }, { "tar-out", 1, job_tar_out }, { "tar-in", 1, job_tar_in },
 };
 
 int file_job_main(int argc, char **argv)

@@ -1,6 +1,5 @@
 /* files.c: the file and tar routes: each is a helper process (task.h) that is the user. Without a user in the query what only
  * reads is root, what writes is the default user. */
-#include "base/alloc.h"
 #include "guest/api.h"
 #include "guest/task.h"
 
@@ -88,36 +87,9 @@ void files_folder(struct call *call)
     write_job(call, "folder", 0755, false);
 }
 
-/* Splits a path into the folder to go to and the name in it; "/" and a path that ends in a dot element stay whole. */
-static void split_path(const char *path, char **ret_folder, char **ret_name)
-{
-    autofree char *copy = xstrdup(path);
-    size_t len = strlen(copy);
-
-    while (len > 1 && copy[len - 1] == '/')
-        copy[--len] = '\0';
-    char *slash = strrchr(copy, '/');
-    if (!slash[1] || !strcmp(slash + 1, ".") || !strcmp(slash + 1, "..")) {
-        *ret_folder = xstrdup(copy);
-        *ret_name = xstrdup(".");
-        return;
-    }
-    *ret_name = xstrdup(slash + 1);
-    *slash = '\0';
-    *ret_folder = xstrdup(*copy ? copy : "/");
-}
-
 void tar_out(struct call *call)
 {
-    const char *path = path_of(call);
-    autofree char *folder = NULL, *name = NULL;
-
-    if (!path)
-        return;
-    split_path(path, &folder, &name);
-    const char *const argv[] = { "tar", "-C", folder, "-cf", "-", "--", name, NULL };
-    const struct task_options options = { .shape = TASK_OUT, .user = reader(call), .argv = argv };
-    task_start(call, &options);
+    read_job(call, "tar-out", TASK_OUT, NULL);
 }
 
 void tar_in(struct call *call)
@@ -125,7 +97,7 @@ void tar_in(struct call *call)
     const char *path = path_of(call);
     if (!path)
         return;
-    const char *const argv[] = { "tar", "-C", path, "-xpf", "-", NULL };
-    const struct task_options options = { .shape = TASK_IN, .user = writer(call), .argv = argv };
+    const char *const argv[] = { "tar-in", path, NULL };
+    const struct task_options options = { .shape = TASK_IN, .user = writer(call), .argv = argv, .own = true };
     task_start(call, &options);
 }

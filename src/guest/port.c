@@ -86,9 +86,19 @@ static int filter(struct link *link, const uint8_t *data, size_t len, struct buf
     struct port *port = user;
     size_t before = out->len;
 
-    hello_guest_receive(&port->hello, data, len, out);
+    if (len == 0)
+        hello_guest_release(&port->hello, out);
+    else
+        hello_guest_receive(&port->hello, data, len, out);
     /* the key was found: the bytes before it may still be of the old session, which nobody will answer any more */
     return port->hello.live ? (int)(out->len - before) : -1;
+}
+
+static bool filter_holds(struct link *link, void *user)
+{
+    struct port *port = user;
+
+    return hello_guest_holds(&port->hello);
 }
 
 static void on_over(struct link *link, const struct error *err, void *user)
@@ -109,7 +119,10 @@ static void on_over(struct link *link, const struct error *err, void *user)
 
 static int begin_session(struct port *port, const struct buf *early, struct error **err)
 {
-    static const struct link_ops ops = { .session = { .on_request = on_request }, .on_over = on_over, .filter = filter };
+    static const struct link_ops ops = { .session = { .on_request = on_request },
+                                         .on_over = on_over,
+                                         .filter = filter,
+                                         .filter_holds = filter_holds };
     const struct h2_options options = { .trusted = true };
     enum h2_role role = port->role == PORT_SERVES ? H2_SERVER : H2_CLIENT;
 

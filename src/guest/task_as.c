@@ -39,9 +39,9 @@ int task_as_main(int argc, char **argv)
     leave_agent();
     if (user_find(!strcmp(argv[1], "-") ? NULL : argv[1], &user, &err) || user_become(user, &err))
         return task_report(err);
+    environ = user_environment(user, NULL);
     if (!strcmp(argv[2], "file"))
         return file_job_main(argc - 3, argv + 3);
-    environ = user_environment(user, NULL);
     if (chdir(user->home) && chdir("/"))
         error_set_errno(&err, errno, "cannot enter '/'");
     if (!err) {
