@@ -207,6 +207,14 @@ static size_t check_opening(struct hello_guest *hello, const uint8_t *data, size
     return n;
 }
 
+/* Passes the first n held bytes of the key on, but for those that were released before. */
+static void pass_held(struct hello_guest *hello, size_t n, struct buf *pass)
+{
+    size_t gone = hello->released < n ? hello->released : n;
+    require(buf_append(pass, hello->session_key + gone, n - gone, NULL) == 0);
+    hello->released -= gone;
+}
+
 /* Passes bytes of a live session on and looks for its key. The held bytes are always a beginning of the key,
  * so only their number counts. Returns how many bytes were eaten; fewer than len only when the key was found.
  */
@@ -232,10 +240,10 @@ static size_t scan_for_key(struct hello_guest *hello, const uint8_t *data, size_
                !(memcmp(key + skip, key, matched - skip) == 0 && key[matched - skip] == byte))
             skip++;
         if (skip <= matched) {
-            require(buf_append(pass, key, skip, NULL) == 0);
+            pass_held(hello, skip, pass);
             matched = matched - skip + 1;
         } else {
-            require(buf_append(pass, key, matched, NULL) == 0);
+            pass_held(hello, matched, pass);
             require(buf_append(pass, &byte, 1, NULL) == 0);
             matched = 0;
         }
@@ -247,6 +255,20 @@ static size_t scan_for_key(struct hello_guest *hello, const uint8_t *data, size_
     }
     hello->held_len = matched;
     return at;
+}
+
+bool hello_guest_holds(const struct hello_guest *hello)
+{
+    return hello->live && hello->opened && hello->held_len > hello->released;
+}
+
+void hello_guest_release(struct hello_guest *hello, struct buf *pass)
+{
+    if (!hello_guest_holds(hello))
+        return;
+    size_t n = hello->held_len - hello->released;
+    require(buf_append(pass, hello->session_key + hello->released, n, NULL) == 0);
+    hello->released = hello->held_len;
 }
 
 int hello_guest_receive(struct hello_guest *hello, const uint8_t *data, size_t len, struct buf *pass)
@@ -284,6 +306,7 @@ void hello_guest_reply(struct hello_guest *hello, uint8_t out[HELLO_REPLY_SIZE])
     hello->live = true;
     hello->opened = false;
     hello->held_len = 0;
+    hello->released = 0;
 }
 
 void hello_guest_reset(struct hello_guest *hello)
@@ -291,5 +314,6 @@ void hello_guest_reset(struct hello_guest *hello)
     hello->live = false;
     hello->opened = false;
     hello->held_len = 0;
+    hello->released = 0;
     hello->have_hello = false;
 }

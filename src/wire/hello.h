@@ -51,6 +51,7 @@ struct hello_guest {
     uint8_t session_key[HELLO_KEY_SIZE];
     uint8_t held[HELLO_KEY_SIZE + HELLO_SIZE]; /* bytes that may begin a key or a hello */
     size_t held_len;
+    size_t released; /* of the held beginning of the key: bytes that were passed on after all */
     bool have_hello; /* a complete hello was seen and not yet answered */
     uint8_t nonce[HELLO_NONCE_SIZE];
     uint8_t next_key[HELLO_KEY_SIZE];
@@ -63,6 +64,10 @@ void hello_guest_init(struct hello_guest *hello);
  * becomes false: the session is over, the caller ends it, nothing more is passed. Returns 1 when a hello is waiting to be
  * answered: the caller drains the port until EAGAIN, then calls hello_guest_reply. 0 otherwise. */
 int hello_guest_receive(struct hello_guest *hello, const uint8_t *data, size_t len, struct buf *pass);
+/* Bytes are held back that may begin the key of the live session. When nothing has followed for a moment they were not the key
+ * (the host sends it in one piece): hello_guest_release passes them on, and the search goes on as if they were still held. */
+bool hello_guest_holds(const struct hello_guest *hello);
+void hello_guest_release(struct hello_guest *hello, struct buf *pass);
 /* Makes the reply to the last complete hello and begins the new live session with its next key. */
 void hello_guest_reply(struct hello_guest *hello, uint8_t out[HELLO_REPLY_SIZE]);
 /* The session ended for another reason (port closed, ping deadline): wait for the plain magic. */

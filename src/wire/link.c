@@ -8,17 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK_SIZE  (64 * 1024)
 #define TURN_MAX    (1024 * 1024) /* bytes each way before other handles of the loop get their turn */
 #define FRAME_WHOLE (H2_FRAME_MAX + 16)
+#define CHUNK_SIZE  (4 * FRAME_WHOLE)
 
 struct link {
     uv_poll_t poll;
     uv_idle_t idle; /* runs when there is something to send: at the start of the loop's next turn, when every
                      * callback of this one has added its part */
     uv_timer_t timer;
+    uv_timer_t hold; /* runs while the filter holds bytes back */
     unsigned handles; /* not yet closed */
     int fd;
+    int events; /* what the poll handle waits for */
     struct h2_session *session;
     struct link_ops ops;
     void *user;
@@ -49,6 +51,9 @@ static void update_poll(struct link *link)
     if (link->over || link->closing)
         return;
     int events = UV_READABLE | (link->blocked ? UV_WRITABLE : 0);
+    if (events == link->events) /* starting again costs two system calls */
+        return;
+    link->events = events;
     require(uv_poll_start(&link->poll, events, on_poll) == 0);
 }
 
@@ -59,6 +64,7 @@ static void stop(struct link *link)
     uv_poll_stop(&link->poll);
     uv_idle_stop(&link->idle);
     uv_timer_stop(&link->timer);
+    uv_timer_stop(&link->hold);
 }
 
 /* The end, told once. */
@@ -246,7 +252,7 @@ static void peer_closed(struct link *link)
 {
     auto(error) struct error *err = NULL;
     size_t streams = h2_session_stream_count(link->session);
-    if (h2_session_reason(link->session)) {
+    if (h2_session_reason(link->session) || link->session->peer_code != H2_NO_ERROR) {
         report_session_over(link);
         return;
     }
@@ -277,13 +283,38 @@ static void read_all(struct link *link)
     }
 }
 
+/* Nothing has followed what the filter holds back. */
+static void on_hold(uv_timer_t *timer)
+{
+    struct link *link = timer->data;
+    enter(link);
+    feed_raw(link, NULL, 0);
+    settle(link);
+    leave(link);
+}
+
+/* Held bytes may be the end of what the peer has to say: they do not wait for the next. */
+static void watch_held(struct link *link)
+{
+    if (link->over || link->closing || !link->ops.filter_holds)
+        return;
+    if (link->ops.filter_holds(link, link->user))
+        uv_timer_start(&link->hold, on_hold, LINK_HOLD_MS, 0);
+    else
+        uv_timer_stop(&link->hold);
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct link *link = poll->data;
     enter(link);
+    if (status < 0)
+        link->events = 0; /* the loop has stopped the handle */
     /* On an error the kernel's own words come from the read. */
-    if (status < 0 || (events & UV_READABLE))
+    if (status < 0 || (events & UV_READABLE)) {
         read_all(link);
+        watch_held(link);
+    }
     if (!link->over && !link->closing && (status < 0 || (events & UV_WRITABLE)) && link->blocked) {
         link->blocked = false;
         flush(link);
@@ -349,8 +380,9 @@ int link_create(uv_loop_t *loop, int fd, enum h2_role role, const struct h2_opti
     }
     uv_idle_init(loop, &link->idle);
     uv_timer_init(loop, &link->timer);
-    link->poll.data = link->idle.data = link->timer.data = link;
-    link->handles = 3;
+    uv_timer_init(loop, &link->hold);
+    link->poll.data = link->idle.data = link->timer.data = link->hold.data = link;
+    link->handles = 4;
     link->fd = fd;
     link->ops = *ops;
     link->user = user;
@@ -385,6 +417,7 @@ int link_close(struct link *link, bool keep_fd)
     uv_close((uv_handle_t *)&link->poll, on_handle_closed);
     uv_close((uv_handle_t *)&link->idle, on_handle_closed);
     uv_close((uv_handle_t *)&link->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&link->hold, on_handle_closed);
     int fd = steal_fd(&link->fd);
     if (!keep_fd) {
         close(fd);

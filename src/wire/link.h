@@ -8,6 +8,9 @@
 
 #include <uv.h>
 
+/* What a filter holds back waits so long for more input. */
+#define LINK_HOLD_MS 20
+
 struct link;
 
 struct link_ops {
@@ -18,6 +21,9 @@ struct link_ops {
     /* Optional: sees raw input before HTTP/2 does (the guest's scan for the next key). Returns bytes that may pass from out,
      * or -1 to end the link (on_over with NULL). `out` is filled by the filter. NULL: all passes. */
     int (*filter)(struct link *link, const uint8_t *data, size_t len, struct buf *out, void *user);
+    /* Optional, with a filter that holds bytes back: true while it does. After LINK_HOLD_MS without input the filter is called
+     * with len 0 and gives them. */
+    bool (*filter_holds)(struct link *link, void *user);
 };
 
 /* Takes ownership of fd (made non-blocking; left to the caller on failure). early: bytes that were already read from fd (may be

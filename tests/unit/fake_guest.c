@@ -322,7 +322,14 @@ static void wait_for_hello(struct fake_port *port)
 static int filter(struct link *link, const uint8_t *data, size_t len, struct buf *out, void *user)
 {
     struct fake_port *port = user;
+    if (len == 0)
+        hello_guest_release(&port->hello, out);
     return hello_guest_receive(&port->hello, data, len, out) ? -1 : (int)out->len;
+}
+
+static bool filter_holds(struct link *link, void *user)
+{
+    return hello_guest_holds(&((struct fake_port *)user)->hello);
 }
 
 static void answer(struct fake_port *port);
@@ -350,8 +357,9 @@ static const struct h2_stream_ops egress_ops = {.on_head = egress_head};
 static void begin(struct fake_port *port)
 {
     static const struct link_ops server = {
-        .session.on_request = on_request, .on_over = on_over, .filter = filter};
-    static const struct link_ops client = {.on_over = on_over, .filter = filter};
+        .session.on_request = on_request, .on_over = on_over, .filter = filter, .filter_holds = filter_holds};
+    static const struct link_ops client = {
+        .on_over = on_over, .filter = filter, .filter_holds = filter_holds};
     struct h2_options options = {.trusted = true};
     bool egress = port->id == 1;
 

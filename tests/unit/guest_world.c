@@ -21,6 +21,9 @@ uint8_t fake_pattern(uint64_t offset)
     return (uint8_t)(offset * 131 ^ offset >> 16);
 }
 
+/* A test that failed has left its outcomes behind. */
+static bool ending;
+
 static void on_tick(uv_timer_t *timer)
 {
 }
@@ -115,7 +118,9 @@ void world_start_guest(struct world *world, bool running)
 
 void world_destroy(struct world *world)
 {
+    ending = true;
     guest_destroy(world->guest);
+    ending = false;
     if (world->fake > 0)
         fake_guest_stop(world->fake);
     uv_close((uv_handle_t *)&world->tick, NULL);
@@ -149,6 +154,8 @@ static void on_head(const struct wmsg_head *head, void *user)
 static void on_result(const struct wmsg_item *item, const struct error *err, void *user)
 {
     struct outcome *outcome = user;
+    if (ending)
+        return;
     require(!outcome->done && !item == !!err);
     outcome->done = true;
     if (item && !outcome->items)

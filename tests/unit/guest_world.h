@@ -40,9 +40,10 @@ struct outcome {
  * pattern. */
 struct mover {
     pthread_t thread;
-    int fd;
-    uint64_t size, moved;
-    bool wrong;
+    atomic_int fd; /* -1: closed by the writer */
+    uint64_t size;
+    _Atomic uint64_t moved;
+    bool wrong;        /* after mover_join */
     bool end_in_order; /* after writing: shutdown and read to the end; else close */
 };
 
@@ -55,9 +56,10 @@ void world_destroy(struct world *world);
 #define world_until(world, condition, ms)                                                                    \
     ({                                                                                                       \
         int64_t end_ = world_now_ms() + (ms);                                                                \
-        while (!(condition) && world_now_ms() < end_)                                                        \
+        bool held_;                                                                                          \
+        while (!(held_ = (condition)) && world_now_ms() < end_)                                              \
             uv_run(&(world)->loop, UV_RUN_ONCE);                                                             \
-        (condition);                                                                                         \
+        held_;                                                                                               \
     })
 int64_t world_now_ms(void);
 

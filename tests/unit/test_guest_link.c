@@ -205,6 +205,29 @@ static void test_duplex(void **state)
     assert_false(reader.wrong);
 }
 
+/* A message may end in any byte, also in one with which the guest's search for the next key begins: none
+ * waits. */
+static void test_every_last_byte(void **state)
+{
+    struct outcome outcome;
+    int fd;
+
+    come_up();
+    begin_stream(GUEST_OP_DUPLEX, "/v1/tcp/1", WCALL_STREAM_IN | WCALL_STREAM_OUT, &outcome, &fd);
+    for (int i = 0; i < 256; i++) {
+        uint8_t sent = (uint8_t)i, back = 0;
+        int64_t start = world_now_ms();
+        assert_int_equal(send(fd, &sent, 1, MSG_NOSIGNAL), 1);
+        assert_true(world_until(world, recv(fd, &back, 1, MSG_DONTWAIT) == 1, 5000));
+        assert_int_equal(back, sent);
+        assert_in_range(world_now_ms() - start, 0, 1000);
+    }
+    shutdown(fd, SHUT_WR);
+    assert_true(world_until(world, outcome.done, 5000));
+    assert_int_equal(outcome.code, 0);
+    close(fd);
+}
+
 /* Whoever dies in the middle of a body must not leave half a file that looks whole. */
 static void test_cut_input(void **state)
 {
@@ -379,10 +402,10 @@ int main(int argc, char **argv)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_calls),         T(test_call_sizes),  T(test_list),          T(test_read),
-        T(test_write),         T(test_slow_reader), T(test_duplex),        T(test_cut_input),
-        T(test_refused_input), T(test_guest_gone),  T(test_worker_killed), T(test_crash_loop),
-        T(test_resync),        T(test_not_running), T(test_idle_memory),
+        T(test_calls),      T(test_call_sizes),    T(test_list),        T(test_read),
+        T(test_write),      T(test_slow_reader),   T(test_duplex),      T(test_every_last_byte),
+        T(test_cut_input),  T(test_refused_input), T(test_guest_gone),  T(test_worker_killed),
+        T(test_crash_loop), T(test_resync),        T(test_not_running), T(test_idle_memory),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
