@@ -17,3 +17,16 @@ pkglibexec_PROGRAMS += hutchd
 hutchd_SOURCES = %D%/main.c
 hutchd_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 hutchd_LDADD = $(DAEMON_LIBS)
+
+check_PROGRAMS += tests/unit/test_daemon_state tests/unit/test_daemon_project
+TESTS += tests/unit/test_daemon_state tests/unit/test_daemon_project
+tests_unit_test_daemon_state_SOURCES = tests/unit/test_daemon_state.c
+tests_unit_test_daemon_state_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
+tests_unit_test_daemon_state_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_daemon_project_SOURCES = tests/unit/test_daemon_project.c
+tests_unit_test_daemon_project_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
+tests_unit_test_daemon_project_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+
+# hutchd with the fake host and the real hutch-guest.
+dist_check_SCRIPTS += tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh
+TESTS += tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh

@@ -65,7 +65,7 @@ make_base() {
 end_machines() {
     local dir
     for dir in /proc/[0-9]*; do
-        if tr '\0' ' ' <"$dir/cmdline" 2>/dev/null | grep -q -- "$home/"; then kill -9 "${dir#/proc/}" 2>/dev/null; fi
+        if { tr "\\0" " " <"$dir/cmdline"; } 2>/dev/null | grep -q -- "$home/"; then kill -9 "${dir#/proc/}" 2>/dev/null; fi
     done
 }
 finish() {

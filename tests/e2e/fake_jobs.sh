@@ -1,0 +1,83 @@
+#!/bin/bash
+# Several clients at once: joining a running job, cancelling one, two that make the same project; failures that leave nothing half.
+. "$(dirname "$0")/fake_lib.sh"
+
+start_daemon
+make_base
+faults() { printf '%s' "$1" >"$home/data/fake/faults"; }
+
+faults start=slow
+up two >"$home/a" & a=$!
+up two >"$home/b" & b=$!
+within 10 is_state two new && pass "while it is made it is new" || fail "while it is made it is new" "$(state two)"
+begin=$(date +%s%3N)
+api GET /v1/projects >/dev/null && api GET /v1/projects/two >/dev/null
+took=$(($(date +%s%3N) - begin))
+[ "$took" -lt 2000 ] && pass "ls and show answer meanwhile ($took ms)" || fail "ls and show answer meanwhile" "$took ms"
+wait "$a" "$b"
+is "the first client has the result" run "$(last <"$home/a" | jq -r .result.state)"
+is "the second one joined it" run "$(last <"$home/b" | jq -r .result.state)"
+is "one project was made" 1 "$(api GET /v1/projects | grep -c .)"
+is "one start" 1 "$(api GET '/v1/events?kind=lifecycle.start' | grep -c .)"
+
+faults start=slow
+up three >/dev/null & a=$!
+within 10 is_state three new
+kill "$a"
+within 20 is_state three run && pass "a client that goes away stops nothing" || fail "a client that goes away stops nothing" "$(state three)"
+
+faults start=slow
+up four >"$home/a" & a=$!
+within 10 is_state four new
+is "rm cancels an up" '{}' "$(api DELETE /v1/projects/four | last | jq -c .result)"
+wait "$a"
+is "and the up says so" cancelled "$(last <"$home/a" | jq -r .error.code)"
+is "nothing of it stays" not-found "$(state four)"
+
+faults start=fail
+out=$(up five | last)
+like "a failed start says why" '"error"' "$out"
+is "and is listed as failed" failed "$(state five)"
+like "with the reason" . "$(api GET /v1/projects/five | jq -r .failure)"
+faults ''
+is "up finishes it" run "$(up five | last | jq -r .result.state)"
+
+faults chain=wrong
+is "on another disk" off "$(api POST /v1/projects/five/stop | last | jq -r .result.state)"
+is "it is not let run" corrupt "$(api POST /v1/projects/five/start | last | jq -r .error.code)"
+is "and is off" failed "$(state five)"
+faults ''
+is "then it is" run "$(api POST /v1/projects/five/start | last | jq -r .result.state)"
+
+faults save=fail
+like "a suspend that fails" '"error"' "$(api POST /v1/projects/five/suspend | last)"
+is "leaves it as it was" run "$(state five)"
+faults ''
+api POST /v1/projects/five/suspend >/dev/null
+faults restore=fail
+like "a wake that fails says what can be done" 'hutch stop five' "$(api POST /v1/projects/five/start | last)"
+api POST /v1/projects/five/stop >/dev/null
+faults ''
+is "the image was dropped: it is off" off "$(state five)"
+is "and boots cold" run "$(api POST /v1/projects/five/start | last | jq -r .result.state)"
+
+for i in $(seq 20); do
+    begin=$(date +%s%3N)
+    api POST /v1/projects/five/pause | last | jq -r .result.state >"$home/p"
+    api POST /v1/projects/five/resume | last | jq -r .result.state >>"$home/p"
+    echo $(($(date +%s%3N) - begin)) >>"$home/times"
+    [ "$i" != 10 ] || { kill_daemon; start_daemon; }
+    [ "$(tr '\n' ' ' <"$home/p")" = "paused run " ] || break
+done
+is "pause and resume, 20 times with a kill between" 20 "$(wc -l <"$home/times")"
+
+head -c 100000 /dev/zero | tr '\0' x >"$home/long"
+pid=$(pgrep -f "^$build/hutch-worker" | head -1)
+[ -n "$pid" ] && kill -9 "$pid"
+within 15 sh -c "[ \"\$(curl -sS --http2-prior-knowledge --unix-socket $home/run/hutchd.sock http://hutch/v1/projects/five | jq -r .guest.up)\" = true ]" &&
+    pass "a killed worker is replaced" || fail "a killed worker is replaced"
+
+for i in $(seq 8); do up "many-$i" >"$home/many-$i" & done
+wait $(jobs -p | grep -v "^$daemon$")
+is "eight at once" 8 "$(cat "$home"/many-* | grep -c '"result"')"
+the_end
