@@ -4,11 +4,17 @@
 
 #include "base/error.h"
 
-/* [a-z0-9][a-z0-9-]{0,31}, not a verb of the command line, not all digits. ERROR_INVALID says which rule. what: "project", … */
+#define NAME_MAX_LENGTH 32
+
+/* [a-z0-9][a-z0-9-]{0,31}. what: "project", "template", "repository", … for the message. A project's name is
+ * no verb of the command line and not all digits either (request numbers are). ERROR_INVALID says which rule.
+ */
 int name_check(const char *what, const char *name, struct error **err);
-/* A valid name made of a folder's or URL's last part ("My Shop.git" -> "my-shop"); NULL if nothing is left. Caller frees. */
+/* A name of that form made of a folder's or URL's last part ("My Shop.git" -> "my-shop"); NULL if nothing is
+ * left. It can still be a verb: name_check says so. Caller frees. */
 char *name_from(const char *path_or_url);
-/* The verbs that cannot be names (NULL-ended); the command line's table is tested against it. */
+/* The verbs that cannot be projects' names (NULL-ended, sorted); the command line's table is tested against
+ * it. */
 extern const char *const name_verbs[];
 
 #endif

@@ -1,0 +1,120 @@
+#include "conf/names.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+const char *const name_verbs[] = {
+    "agent",    "allow",    "attach",   "cp",       "demo",      "deny",       "df",     "diff",    "doctor",
+    "exec",     "export",   "fork",     "git",      "help",      "host-port",  "import", "journal", "land",
+    "log",      "ls",       "mcp",      "mount",    "nc",        "paths",      "pause",  "plan",    "port",
+    "prune",    "report",   "requests", "resize",   "restore",   "resume",     "rm",     "rule",    "secret",
+    "sessions", "shell",    "show",     "snapshot", "snapshots", "ssh-config", "start",  "status",  "stop",
+    "suspend",  "template", "undo",     "up",       "version",   NULL,
+};
+
+static bool is_verb(const char *name)
+{
+    for (size_t i = 0; name_verbs[i]; i++)
+        if (!strcmp(name_verbs[i], name))
+            return true;
+    return false;
+}
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* The name as it may be shown: safe, and cut where it is absurd. */
+static char *shown(const char *name)
+{
+    struct text text;
+    text_init(&text, name, strlen(name), 64, TEXT_DEFAULT);
+    char *out = xstrdup(text.bytes);
+    text_finish(&text);
+    return out;
+}
+
+int name_check(const char *what, const char *name, struct error **err)
+{
+    static const char form[] = "a name is 1 to 32 of a-z, 0-9 and \"-\", and starts with a letter or digit";
+    size_t len = strlen(name);
+    if (!len) {
+        error_set(err, ERROR_INVALID, "the %s's name is empty", what);
+        return error_hint(err, "%s", form);
+    }
+    autofree char *safe = shown(name);
+    if (len > NAME_MAX_LENGTH) {
+        error_set(err, ERROR_INVALID, "\"%s\" is no %s's name: it has %zu bytes, the limit is %d", safe, what,
+                  len, NAME_MAX_LENGTH);
+        return error_hint(err, "%s", form);
+    }
+    size_t digits = strspn(name, "0123456789");
+    for (size_t i = 0; i < len; i++) {
+        if (is_plain(name[i]) || (name[i] == '-' && i > 0))
+            continue;
+        autofree char *better = name_from(name);
+        error_set(err, ERROR_INVALID, "\"%s\" is no %s's name: character %zu is not allowed%s", safe, what,
+                  i + 1, name[i] == '-' ? " at the start" : "");
+        if (better)
+            return error_hint(err, "%s; \"%s\" would do", form, better);
+        return error_hint(err, "%s", form);
+    }
+    if (strcmp(what, "project") != 0)
+        return 0;
+    if (is_verb(name)) {
+        error_set(err, ERROR_INVALID, "\"%s\" cannot be a project's name: it is a verb of the command line",
+                  name);
+        return error_hint(err, "take another, such as \"%s-1\"", name);
+    }
+    if (digits == len) {
+        error_set(err, ERROR_INVALID, "\"%s\" cannot be a project's name: it reads like a number", name);
+        return error_hint(err, "take another, such as \"p%s\"", name);
+    }
+    return 0;
+}
+
+/* Start and length of the last part of a path, URL or host:path, without ".git" and what follows "#". */
+static const char *last_part(const char *s, size_t *ret_len)
+{
+    size_t end = strcspn(s, "#");
+    for (;;) {
+        while (end > 0 && s[end - 1] == '/')
+            end--;
+        if (end >= 4 && !memcmp(s + end - 4, ".git", 4))
+            end -= 4;
+        if (!end || s[end - 1] != '/')
+            break;
+    }
+    size_t start = end;
+    while (start > 0 && s[start - 1] != '/' && s[start - 1] != ':')
+        start--;
+    *ret_len = end - start;
+    return s + start;
+}
+
+char *name_from(const char *path_or_url)
+{
+    size_t len;
+    const char *part = last_part(path_or_url, &len);
+    char name[NAME_MAX_LENGTH + 1];
+    size_t used = 0;
+    bool gap = false;
+    for (size_t i = 0; i < len && used < NAME_MAX_LENGTH; i++) {
+        char c = part[i] >= 'A' && part[i] <= 'Z' ? (char)(part[i] - 'A' + 'a') : part[i];
+        if (!is_plain(c)) {
+            gap = used > 0;
+            continue;
+        }
+        if (gap && used + 1 < NAME_MAX_LENGTH)
+            name[used++] = '-';
+        else if (gap)
+            break;
+        gap = false;
+        name[used++] = c;
+    }
+    return used ? xstrndup(name, used) : NULL;
+}
