@@ -200,10 +200,10 @@ static void test_modes(void **state)
     struct buf archive;
     buf_init(&archive, 0);
     folder(&archive, "top/");
-    memcpy(last_head(&archive) + 100, "0006000", 8); /* set-id, and nothing for the owner */
+    octal(last_head(&archive) + 100, 8, 06000); /* set-id, and nothing for the owner */
     finish_head(last_head(&archive));
     entry(&archive, '0', "top/empty", NULL, "", 0);
-    memcpy(last_head(&archive) + 100, "0007777", 8);
+    octal(last_head(&archive) + 100, 8, 07777);
     finish_head(last_head(&archive));
     end(&archive);
     umask(022);
