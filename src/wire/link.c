@@ -17,7 +17,7 @@ struct link {
     uv_idle_t idle; /* runs when there is something to send: at the start of the loop's next turn, when every
                      * callback of this one has added its part */
     uv_timer_t timer;
-    uv_timer_t hold; /* runs while the filter holds bytes back */
+    uv_timer_t hold;  /* runs while the filter holds bytes back */
     unsigned handles; /* not yet closed */
     int fd;
     int events; /* what the poll handle waits for */

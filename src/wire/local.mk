@@ -12,7 +12,7 @@ WIRE_TEST_LIB = tests/lib/frames.c tests/lib/frames.h tests/lib/h2_pair.c tests/
 WIRE_TEST_CFLAGS = $(UNIT_CFLAGS) -I$(top_srcdir)/tests/lib $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 WIRE_TEST_LIBS = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 WIRE_TESTS = tests/unit/test_hello tests/unit/test_h2 tests/unit/test_h2_limits tests/unit/test_h2_memory \
-	tests/unit/test_link
+	tests/unit/test_link tests/unit/test_pump tests/unit/test_json
 check_PROGRAMS += $(WIRE_TESTS)
 TESTS += $(WIRE_TESTS)
 
@@ -31,3 +31,9 @@ tests_unit_test_h2_memory_LDADD = $(WIRE_TEST_LIBS)
 tests_unit_test_link_SOURCES = tests/unit/test_link.c $(WIRE_TEST_LIB)
 tests_unit_test_link_CFLAGS = $(WIRE_TEST_CFLAGS)
 tests_unit_test_link_LDADD = $(WIRE_TEST_LIBS)
+tests_unit_test_pump_SOURCES = tests/unit/test_pump.c
+tests_unit_test_pump_CFLAGS = $(WIRE_TEST_CFLAGS)
+tests_unit_test_pump_LDADD = $(WIRE_TEST_LIBS) -lutil
+tests_unit_test_json_SOURCES = tests/unit/test_json.c $(WIRE_TEST_LIB)
+tests_unit_test_json_CFLAGS = $(WIRE_TEST_CFLAGS)
+tests_unit_test_json_LDADD = $(WIRE_TEST_LIBS)

@@ -35,6 +35,7 @@ struct pump {
     struct side in, out;
     uv_poll_t poll_in, poll_out;
     bool have_poll_in, have_poll_out; /* initialised; fd_in == fd_out has only poll_in */
+    int events_in, events_out;        /* what they wait for */
     uv_idle_t idle;                   /* the first turn; reads a regular file */
     unsigned handles;
     struct buf waiting; /* received, not yet written */
@@ -141,10 +142,13 @@ static bool wants_output(const struct pump *pump)
     return !pump->finished && pump->out.fd >= 0 && pump->waiting.len > 0;
 }
 
-/* Points a poll handle at events. A handle that waits for nothing is stopped, or a hung-up descriptor would
- * spin. */
-static void set_events(struct pump *pump, uv_poll_t *poll, int events)
+/* Points a poll handle at events, if it is not already. A handle that waits for nothing is stopped, or a
+ * hung-up descriptor would spin. */
+static void set_events(uv_poll_t *poll, int *current, int events)
 {
+    if (events == *current)
+        return;
+    *current = events;
     if (events)
         require(uv_poll_start(poll, events, on_poll) == 0);
     else
@@ -176,10 +180,10 @@ static void settle(struct pump *pump)
         h2_stream_want_writable(pump->stream);
     if (pump->have_poll_in) {
         int both = pump->in.fd == pump->out.fd && output ? UV_WRITABLE : 0;
-        set_events(pump, &pump->poll_in, (input && pump->in.kind == KIND_POLLED ? UV_READABLE : 0) | both);
+        set_events(&pump->poll_in, &pump->events_in, (input ? UV_READABLE : 0) | both);
     }
     if (pump->have_poll_out)
-        set_events(pump, &pump->poll_out, output ? UV_WRITABLE : 0);
+        set_events(&pump->poll_out, &pump->events_out, output ? UV_WRITABLE : 0);
 }
 
 /* The end of fd_in. */
@@ -368,6 +372,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     struct pump *pump = poll->data;
     bool both = pump->in.fd == pump->out.fd;
     bool failed = status < 0;
+    if (failed) /* the loop has stopped the handle */
+        *(poll == &pump->poll_in ? &pump->events_in : &pump->events_out) = 0;
     if (poll == &pump->poll_in && (failed || (events & UV_READABLE)))
         read_input(pump);
     if ((poll == &pump->poll_out || both) && (failed || (events & UV_WRITABLE)))
@@ -378,9 +384,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 static void on_idle(uv_idle_t *idle)
 {
     struct pump *pump = idle->data;
-    size_t total = 0;
-    if (pump->in.kind == KIND_FILE && wants_input(pump))
-        read_once(pump, &total);
+    if (pump->in.kind == KIND_FILE)
+        read_input(pump);
     settle(pump);
 }
 

@@ -1,0 +1,579 @@
+/* Pumps between streams and descriptors of every kind, over two links of one process. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/fd.h"
+#include "wire/h2_internal.h"
+#include "wire/link.h"
+#include "wire/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* One end: its link, its pump and how that ended. */
+struct side {
+    struct link *link;
+    struct pump_options options;
+    struct pump *pump;
+    struct h2_stream *stream; /* of the server, until its pump is done */
+    unsigned done, overs;
+    enum pump_end end;
+    enum error_code code;
+    size_t in, out;
+};
+
+struct world {
+    uv_loop_t loop;
+    struct side client, server;
+    int status; /* of the response that the client's pump saw */
+};
+
+static struct world *the_world;
+
+#define RUN_UNTIL(w, condition)                                                                              \
+    while (!(condition))                                                                                     \
+    uv_run(&(w)->loop, UV_RUN_ONCE)
+
+static void on_done(struct pump *pump, enum pump_end end, const struct error *err, void *user)
+{
+    struct side *side = user;
+    side->done++;
+    side->end = end;
+    side->code = err ? err->code : ERROR_NONE;
+    side->pump = NULL;
+}
+
+static void on_bytes(struct pump *pump, size_t in, size_t out, void *user)
+{
+    struct side *side = user;
+    side->in += in;
+    side->out += out;
+}
+
+static void on_head(struct pump *pump, const struct h2_head *head, void *user)
+{
+    the_world->status = head->status;
+}
+
+static void start(struct side *side, struct h2_stream *stream)
+{
+    side->options.on_done = on_done;
+    side->options.on_bytes = on_bytes;
+    side->options.on_head = on_head;
+    struct error *err = NULL;
+    if (pump_create(&the_world->loop, stream, &side->options, side, &side->pump, &err) < 0)
+        fail_msg("%s", err->message);
+}
+
+static void on_request(struct h2_session *session, struct h2_stream *stream, const struct h2_head *head,
+                       void *user)
+{
+    struct side *side = user;
+    side->stream = stream;
+    start(side, stream);
+    h2_respond(stream, 200, NULL, 0, true, NULL);
+}
+
+static void on_over(struct link *link, const struct error *err, void *user)
+{
+    struct side *side = user;
+    side->overs++;
+}
+
+static int set_up(void **state)
+{
+    alarm(240);
+    struct world *w = the_world = xnew(struct world);
+    uv_loop_init(&w->loop);
+    int fds[2];
+    assert_int_equal(fd_socketpair(SOCK_STREAM, true, fds, NULL), 0);
+    const struct link_ops ops = {.session = {.on_request = on_request}, .on_over = on_over};
+    link_create(&w->loop, fds[0], H2_CLIENT, NULL, &ops, &w->client, NULL, 0, &w->client.link, NULL);
+    link_create(&w->loop, fds[1], H2_SERVER, NULL, &ops, &w->server, NULL, 0, &w->server.link, NULL);
+    w->client.options = w->server.options = (struct pump_options){.fd_in = -1, .fd_out = -1, .own_fds = true};
+    *state = w;
+    return 0;
+}
+
+static void close_link(struct side *side)
+{
+    if (side->link)
+        link_close(side->link, false);
+    side->link = NULL;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+    close_link(&w->client);
+    close_link(&w->server);
+    uv_run(&w->loop, UV_RUN_DEFAULT);
+    assert_null(w->client.pump);
+    assert_null(w->server.pump);
+    assert_int_equal(uv_loop_close(&w->loop), 0);
+    free(w);
+    return 0;
+}
+
+/* Opens the tunnel; the client's pump runs on it. */
+static struct h2_stream *begin(struct world *w)
+{
+    static const struct h2_stream_ops none;
+    struct h2_stream *stream =
+        h2_request(link_session(w->client.link), "CONNECT", NULL, "h:1", NULL, 0, true, &none, NULL, NULL);
+    start(&w->client, stream);
+    return stream;
+}
+
+/* A file with n bytes of a pattern, open at its beginning; the name is gone already. */
+static int pattern_file(size_t n)
+{
+    char name[] = "/tmp/hutch-pump-XXXXXX";
+    int fd = mkostemp(name, O_CLOEXEC);
+    assert_true(fd >= 0);
+    unlink(name);
+    autofree uint8_t *block = xcalloc(65536, 1);
+    for (size_t i = 0; i < 65536; i++)
+        block[i] = (uint8_t)(i * 7 + i / 251);
+    for (size_t at = 0; at < n; at += 65536)
+        assert_int_equal(fd_write_all(fd, block, n - at < 65536 ? n - at : 65536, NULL), 0);
+    lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static void assert_same_files(int a, int b)
+{
+    static uint8_t x[65536], y[65536];
+    lseek(a, 0, SEEK_SET);
+    lseek(b, 0, SEEK_SET);
+    for (;;) {
+        ssize_t n = read(a, x, sizeof(x));
+        assert_int_equal(read(b, y, sizeof(y)), n);
+        if (n <= 0)
+            return;
+        assert_memory_equal(x, y, n);
+    }
+}
+
+static void file_to_file(void **state)
+{
+    struct world *w = *state;
+    size_t n = 3 * 1024 * 1024 + 17;
+    int from = pattern_file(n), to = pattern_file(0);
+    w->client.options.fd_in = fcntl(from, F_DUPFD_CLOEXEC, 3);
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    w->server.options.fd_out = fcntl(to, F_DUPFD_CLOEXEC, 3);
+    begin(w);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->client.end, PUMP_DONE);
+    assert_int_equal(w->server.end, PUMP_DONE);
+    assert_int_equal(w->status, 200);
+    assert_int_equal(w->client.in, n);
+    assert_int_equal(w->server.out, n);
+    assert_same_files(from, to);
+    close(from);
+    close(to);
+}
+
+/* An echo over sockets on both ends: the end travels through, half by half. */
+static void sockets_half_close(void **state)
+{
+    struct world *w = *state;
+    int near[2], far[2];
+    fd_socketpair(SOCK_STREAM, true, near, NULL);
+    fd_socketpair(SOCK_STREAM, true, far, NULL);
+    w->client.options.fd_in = w->client.options.fd_out = near[1];
+    w->server.options.fd_in = w->server.options.fd_out = far[1];
+    begin(w);
+    assert_int_equal(write(near[0], "question", 8), 8);
+    shutdown(near[0], SHUT_WR);
+    char in[64];
+    ssize_t n = -1;
+    size_t got = 0;
+    while (n != 0) {
+        uv_run(&w->loop, UV_RUN_ONCE);
+        n = read(far[0], in + got, sizeof(in) - got);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    assert_int_equal(got, 8);
+    assert_memory_equal(in, "question", 8);
+    assert_int_equal(w->client.done + w->server.done, 0);
+    /* The other half is open as long as it likes. */
+    assert_int_equal(write(far[0], "answer", 6), 6);
+    close(far[0]);
+    n = -1;
+    got = 0;
+    while (n != 0) {
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+        n = read(near[0], in + got, sizeof(in) - got);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    assert_memory_equal(in, "answer", 6);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->client.end, PUMP_DONE);
+    assert_int_equal(w->server.end, PUMP_DONE);
+    close(near[0]);
+}
+
+static void a_pipe_gets_its_end_while_the_other_half_lives(void **state)
+{
+    struct world *w = *state;
+    int out[2], in[2];
+    assert_int_equal(pipe2(out, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    w->client.options.fd_in = pattern_file(100);
+    w->server.options.fd_in = in[0];
+    w->server.options.fd_out = out[1];
+    begin(w);
+    char data[256];
+    ssize_t n = -1;
+    size_t got = 0;
+    while (n != 0) {
+        uv_run(&w->loop, UV_RUN_ONCE);
+        n = read(out[0], data, sizeof(data));
+        got += n > 0 ? (size_t)n : 0;
+    }
+    assert_int_equal(got, 100);
+    assert_int_equal(w->server.done, 0);
+    close(in[1]);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->server.end, PUMP_DONE);
+    close(out[0]);
+}
+
+/* A reader that does not read: the writer's side stops; memory is bounded; the loop sleeps. */
+static void back_pressure_reaches_the_source(void **state)
+{
+    struct world *w = *state;
+    int out[2], in[2];
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    fd_socketpair(SOCK_STREAM, true, in, NULL);
+    w->client.options.fd_in = w->client.options.fd_out = in[1];
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    w->server.options.fd_out = out[1];
+    begin(w);
+    autofree uint8_t *block = xcalloc(65536, 1);
+    struct mallinfo2 before = mallinfo2();
+    size_t sent = 0;
+    int idle = 0;
+    while (idle < 50) {
+        ssize_t n = write(in[0], block, 65536);
+        if (n > 0)
+            sent += (size_t)n;
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+        idle = n > 0 ? 0 : idle + 1;
+    }
+    struct mallinfo2 after = mallinfo2();
+    assert_true(sent < 2 * 1024 * 1024);
+    assert_true(after.uordblks < before.uordblks + 1536 * 1024);
+    assert_int_equal(uv_backend_timeout(&w->loop), -1);
+
+    close(in[0]);
+    size_t got = 0;
+    ssize_t n = 1;
+    while (n > 0) {
+        struct pollfd p = {.fd = out[0], .events = POLLIN};
+        while (poll(&p, 1, 0) == 0)
+            uv_run(&w->loop, UV_RUN_NOWAIT);
+        n = read(out[0], block, 65536);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    assert_int_equal(got, sent);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    close(out[0]);
+}
+
+static void a_reset_is_told_as_one(void **state)
+{
+    struct world *w = *state;
+    int in[2];
+    fd_socketpair(SOCK_STREAM, true, in, NULL);
+    w->server.options.fd_in = w->server.options.fd_out = in[1];
+    struct h2_stream *stream = begin(w);
+    RUN_UNTIL(w, w->server.pump);
+    h2_stream_reset(stream, H2_CANCEL);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->server.end, PUMP_STREAM_RESET);
+    assert_int_equal(w->server.code, ERROR_IO);
+    assert_int_equal(w->client.end, PUMP_STREAM_RESET);
+    char c;
+    assert_int_equal(read(in[0], &c, 1), 0); /* closed, as it was owned */
+    close(in[0]);
+}
+
+static void a_broken_output_resets_the_stream(void **state)
+{
+    struct world *w = *state;
+    int out[2];
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    close(out[0]);
+    w->client.options.fd_in = pattern_file(100000);
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    w->server.options.fd_out = out[1];
+    begin(w);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->server.end, PUMP_OUTPUT_FAILED);
+    assert_int_equal(w->client.end, PUMP_STREAM_RESET);
+}
+
+static void a_broken_input_resets_the_stream(void **state)
+{
+    struct world *w = *state;
+    int in[2];
+    fd_socketpair(SOCK_STREAM, true, in, NULL);
+    w->server.options.fd_in = w->server.options.fd_out = in[1];
+    w->client.options.fd_in = w->client.options.fd_out = -1;
+    begin(w);
+    RUN_UNTIL(w, w->server.pump);
+    /* Closing with unread bytes in the queue makes the other end's read fail. */
+    int pair[2];
+    fd_socketpair(SOCK_STREAM, true, pair, NULL);
+    pump_cancel(w->client.pump);
+    assert_int_equal(write(pair[1], "unread", 6), 6);
+    close(pair[0]);
+    w->client.options.fd_in = w->client.options.fd_out = pair[1];
+    start(&w->client, link_session(w->client.link)->streams);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->client.end, PUMP_INPUT_FAILED);
+    assert_int_equal(w->client.code, ERROR_IO);
+    assert_int_equal(w->server.end, PUMP_STREAM_RESET);
+    close(in[0]);
+}
+
+static void more_than_max_bytes_is_refused(void **state)
+{
+    struct world *w = *state;
+    w->client.options.fd_in = pattern_file(100000);
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    w->server.options.fd_out = pattern_file(0);
+    w->server.options.max_bytes = 99999;
+    begin(w);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->server.end, PUMP_OUTPUT_FAILED);
+    assert_int_equal(w->server.code, ERROR_LIMIT);
+    assert_true(w->server.out <= 99999);
+}
+
+/* The owner decides when, or whether, the end is passed on. */
+static void the_end_can_be_held(void **state)
+{
+    struct world *w = *state;
+    w->client.options.fd_in = pattern_file(10);
+    w->client.options.hold_end = true;
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    begin(w);
+    RUN_UNTIL(w, w->server.out == 10);
+    RUN_UNTIL(w, pump_input_ended(w->client.pump));
+    for (int i = 0; i < 20; i++)
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+    assert_int_equal(w->client.done + w->server.done, 0);
+    pump_end_input(w->client.pump, true);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->client.end, PUMP_DONE);
+    assert_int_equal(w->server.end, PUMP_DONE);
+}
+
+static void a_held_end_can_be_a_reset(void **state)
+{
+    struct world *w = *state;
+    w->client.options.fd_in = pattern_file(10);
+    w->client.options.hold_end = true;
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    begin(w);
+    RUN_UNTIL(w, w->server.out == 10);
+    pump_end_input(w->client.pump, false);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->client.end, PUMP_STREAM_RESET);
+    assert_int_equal(w->server.end, PUMP_STREAM_RESET);
+}
+
+/* Descriptors that are shared with others keep their flags. */
+static void borrowed_descriptors_stay_blocking(void **state)
+{
+    struct world *w = *state;
+    int in[2], out[2];
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    w->client.options = (struct pump_options){.fd_in = in[0], .fd_out = out[1]};
+    int back = pattern_file(1 << 20);
+    w->server.options.fd_in = back;
+    begin(w);
+    RUN_UNTIL(w, w->server.pump);
+    assert_false(fcntl(in[0], F_GETFL) & O_NONBLOCK);
+    assert_false(fcntl(out[1], F_GETFL) & O_NONBLOCK);
+    assert_int_equal(write(in[1], "typed", 5), 5);
+    RUN_UNTIL(w, w->server.out == 5);
+    close(in[1]);
+    size_t got = 0;
+    static uint8_t block[65536];
+    while (got < 1 << 20) {
+        struct pollfd p = {.fd = out[0], .events = POLLIN};
+        while (poll(&p, 1, 0) == 0)
+            uv_run(&w->loop, UV_RUN_NOWAIT);
+        got += (size_t)read(out[0], block, sizeof(block));
+    }
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->client.end, PUMP_DONE);
+    assert_true(fcntl(in[0], F_GETFD) >= 0);
+    close(in[0]);
+    close(out[0]);
+    close(out[1]);
+}
+
+/* A terminal for both ways, as in an interactive session; its hang-up is the end of the input. */
+static void a_terminal_both_ways(void **state)
+{
+    struct world *w = *state;
+    int master, terminal;
+    assert_int_equal(openpty(&master, &terminal, NULL, NULL, NULL), 0);
+    struct termios raw;
+    tcgetattr(terminal, &raw);
+    cfmakeraw(&raw);
+    tcsetattr(terminal, TCSANOW, &raw);
+    int echo[2];
+    fd_socketpair(SOCK_STREAM, true, echo, NULL);
+    w->client.options =
+        (struct pump_options){.fd_in = terminal, .fd_out = fcntl(terminal, F_DUPFD_CLOEXEC, 3)};
+    w->server.options.fd_in = w->server.options.fd_out = echo[1];
+    begin(w);
+    assert_int_equal(write(master, "key", 3), 3);
+    RUN_UNTIL(w, w->server.out == 3);
+    assert_int_equal(write(echo[0], "screen", 6), 6);
+    RUN_UNTIL(w, w->client.out == 6);
+    char in[16];
+    assert_int_equal(read(master, in, sizeof(in)), 6);
+    assert_int_equal(read(echo[0], in, sizeof(in)), 3);
+    assert_false(fcntl(terminal, F_GETFL) & O_NONBLOCK);
+    close(master);
+    close(echo[0]);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->client.end, PUMP_DONE);
+    close(terminal);
+    close(w->client.options.fd_out);
+}
+
+static void cancel_is_silent(void **state)
+{
+    struct world *w = *state;
+    int in[2];
+    fd_socketpair(SOCK_STREAM, true, in, NULL);
+    w->server.options.fd_in = w->server.options.fd_out = in[1];
+    begin(w);
+    RUN_UNTIL(w, w->server.pump);
+    pump_cancel(w->server.pump);
+    w->server.pump = NULL;
+    h2_stream_reset(w->server.stream, H2_CANCEL);
+    RUN_UNTIL(w, w->client.done);
+    assert_int_equal(w->client.end, PUMP_STREAM_RESET);
+    assert_int_equal(w->server.done, 0);
+    char c;
+    assert_int_equal(read(in[0], &c, 1), 0);
+    close(in[0]);
+}
+
+static void the_end_of_the_link_ends_the_pump(void **state)
+{
+    struct world *w = *state;
+    int in[2];
+    fd_socketpair(SOCK_STREAM, true, in, NULL);
+    w->client.options.fd_in = w->client.options.fd_out = in[1];
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    begin(w);
+    RUN_UNTIL(w, w->server.pump);
+    h2_session_shutdown(link_session(w->server.link), H2_INTERNAL_ERROR);
+    RUN_UNTIL(w, w->server.overs);
+    assert_int_equal(w->server.done, 0); /* the streams end with the link, which its owner closes */
+    close_link(&w->server);
+    assert_int_equal(w->server.done, 1);
+    assert_int_equal(w->server.end, PUMP_STREAM_RESET);
+    RUN_UNTIL(w, w->client.overs);
+    close_link(&w->client);
+    assert_int_equal(w->client.done, 1);
+    assert_int_equal(w->client.end, PUMP_STREAM_RESET);
+    close(in[0]);
+}
+
+static void a_bad_descriptor_changes_nothing(void **state)
+{
+    struct world *w = *state;
+    static const struct h2_stream_ops none;
+    struct h2_stream *stream =
+        h2_request(link_session(w->client.link), "CONNECT", NULL, "h:1", NULL, 0, true, &none, NULL, NULL);
+    const struct pump_options options = {
+        .fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC), .fd_out = 999, .own_fds = true};
+    struct pump *pump;
+    auto(error) struct error *err = NULL;
+    assert_true(pump_create(&w->loop, stream, &options, NULL, &pump, &err) < 0);
+    assert_non_null(err);
+    assert_int_equal(close(options.fd_in), 0);
+    h2_stream_reset(stream, H2_CANCEL);
+}
+
+static double cpu_seconds(const struct rusage *u)
+{
+    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) +
+           (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) / 1e6;
+}
+
+/* Not a limit of time, but a number to look at, and a bound on memory. */
+static void throughput(void **state)
+{
+    struct world *w = *state;
+    size_t n = (size_t)256 * 1024 * 1024;
+    w->client.options.fd_in = pattern_file(0);
+    assert_int_equal(ftruncate(w->client.options.fd_in, (off_t)n), 0);
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    w->server.options.fd_out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    begin(w);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    getrusage(RUSAGE_SELF, &after);
+    assert_int_equal(w->server.out, n);
+    double seconds = cpu_seconds(&after) - cpu_seconds(&before);
+    print_message("%.0f MB for a second of processor time, both sessions\n", (double)n / 1e6 / seconds);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps freed memory for a while */
+    assert_true(after.ru_maxrss - before.ru_maxrss < 8 * 1024);
+#endif
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        TEST(file_to_file),
+        TEST(sockets_half_close),
+        TEST(a_pipe_gets_its_end_while_the_other_half_lives),
+        TEST(back_pressure_reaches_the_source),
+        TEST(a_reset_is_told_as_one),
+        TEST(a_broken_output_resets_the_stream),
+        TEST(a_broken_input_resets_the_stream),
+        TEST(more_than_max_bytes_is_refused),
+        TEST(the_end_can_be_held),
+        TEST(a_held_end_can_be_a_reset),
+        TEST(borrowed_descriptors_stay_blocking),
+        TEST(a_terminal_both_ways),
+        TEST(cancel_is_silent),
+        TEST(the_end_of_the_link_ends_the_pump),
+        TEST(a_bad_descriptor_changes_nothing),
+        TEST(throughput),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
