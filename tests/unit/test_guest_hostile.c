@@ -251,7 +251,7 @@ static void be_evil(void)
         else if (strcmp(deed, "item") == 0)
             item.type = WMSG_ITEM, item.kind = GUEST_HEALTH;
         else if (strcmp(deed, "code") == 0)
-            item.ok = 0, strcpy(item.error_code, "would-ask"), strcpy(item.error_text, "\033]0;x\a");
+            item.ok = 0, memcpy(item.error_code, "would-ask", 10), memcpy(item.error_text, "\033]0;x\a", 7);
         say(&item, sizeof(item));
     }
     _exit(0);
