@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "wire/hello.h"
 #include "wire/json.h"
 #include "wire/link.h"
@@ -50,7 +51,7 @@ static void move_out(int fd, uint8_t *from, size_t *len)
 /* What a connected client loses, the guest does not learn; what the guest says to nobody is lost. */
 static void serve_port(struct qemu_port *port, const struct pollfd *p)
 {
-    bool gone = false, guest_gone = false;
+    bool gone = false, guest_gone = false; /* the latter never: both ends of the port are held here */
 
     if (p[0].revents & POLLIN && port->client < 0)
         port->client = accept4(port->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -58,8 +59,7 @@ static void serve_port(struct qemu_port *port, const struct pollfd *p)
         move_in(port->client, port->down, &port->down_len, &gone);
     if (p[2].revents & (POLLIN | POLLHUP) && !port->up_len)
         move_in(port->guest, port->up, &port->up_len, &guest_gone);
-    if (guest_gone)
-        _exit(0);
+    require(!guest_gone);
     if (port->down_len)
         move_out(port->guest, port->down, &port->down_len);
     if (port->client < 0)
@@ -73,9 +73,46 @@ static void serve_port(struct qemu_port *port, const struct pollfd *p)
     }
 }
 
-static void run_qemu(struct qemu_port *ports)
+static void run_guest(const int *fds, enum fake_mode mode, bool again);
+
+/* Starts the guest's program; its process id is told in DIR/program. */
+static void start_program(const char *dir, struct qemu_port *ports, const int *guest_fds, enum fake_mode mode,
+                          bool again)
+{
+    autofree char *path = xasprintf("%s/program", dir);
+    char text[16];
+    pid_t pid = fork();
+
+    require(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (int i = 0; i < PORTS; i++) {
+            close(ports[i].guest);
+            close(ports[i].listener);
+            if (ports[i].client >= 0)
+                close(ports[i].client);
+        }
+        run_guest(guest_fds, mode, again);
+    }
+    int len = snprintf(text, sizeof(text), "%d", (int)pid);
+    require(file_replace(path, text, (size_t)len, 0600, NULL) == 0);
+}
+
+static volatile sig_atomic_t program_ended;
+
+static void on_program_ended(int sig)
+{
+    program_ended = 1;
+}
+
+static void run_qemu(const char *dir, struct qemu_port *ports, const int *guest_fds)
 {
     for (;;) {
+        if (program_ended) {
+            program_ended = 0;
+            while (waitpid(-1, NULL, WNOHANG) > 0)
+                start_program(dir, ports, guest_fds, FAKE_GOOD, true);
+        }
         struct pollfd p[PORTS * 3];
         for (int i = 0; i < PORTS; i++) {
             struct qemu_port *port = &ports[i];
@@ -439,14 +476,19 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         answer(port);
 }
 
-static void run_guest(const int *fds, enum fake_mode mode)
+/* again: another program was here before; what it had begun ends with a GOAWAY, if the host is there and
+ * listens. */
+static void run_guest(const int *fds, enum fake_mode mode, bool again)
 {
+    static const uint8_t goaway[17] = {0, 0, 8, 7};
     static struct fake_port ports[PORTS];
 
     require(uv_loop_init(&loop) == 0);
     for (int i = 0; i < PORTS; i++) {
         ports[i] = (struct fake_port){.id = i, .fd = fds[i], .mode = mode};
         hello_guest_init(&ports[i].hello);
+        if (again)
+            send(fds[i], goaway, sizeof(goaway), MSG_DONTWAIT | MSG_NOSIGNAL);
         require(uv_poll_init(&loop, &ports[i].poll, fds[i]) == 0);
         ports[i].poll.data = &ports[i];
         wait_for_hello(&ports[i]);
@@ -473,20 +515,13 @@ pid_t fake_guest_start(const char *dir, enum fake_mode mode)
     pid_t pid = fork();
     require(pid >= 0);
     if (pid == 0) {
+        struct sigaction action = {.sa_handler = on_program_ended};
         alarm(0);
         signal(SIGPIPE, SIG_IGN);
+        sigaction(SIGCHLD, &action, NULL); /* without SA_RESTART: poll ends */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pid_t guest = fork();
-        require(guest >= 0);
-        if (guest == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            for (int i = 0; i < PORTS; i++)
-                close(ports[i].guest), close(ports[i].listener);
-            run_guest(guest_fds, mode);
-        }
-        for (int i = 0; i < PORTS; i++)
-            close(guest_fds[i]);
-        run_qemu(ports);
+        start_program(dir, ports, guest_fds, mode, false);
+        run_qemu(dir, ports, guest_fds);
     }
     for (int i = 0; i < PORTS; i++)
         close(ports[i].listener), close(ports[i].guest), close(guest_fds[i]);
@@ -498,4 +533,15 @@ void fake_guest_stop(pid_t pid)
 {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+}
+
+void fake_guest_kill_program(const char *dir)
+{
+    autofree char *path = xasprintf("%s/program", dir);
+    autofree char *text = NULL;
+    size_t len;
+
+    require(file_read(path, 16, &text, &len, NULL) == 0);
+    pid_t pid = (pid_t)strtol(text, NULL, 10);
+    require(pid > 1 && kill(pid, SIGKILL) == 0);
 }

@@ -21,5 +21,8 @@ enum fake_mode {
  * DIR/{control,egress,bulk}.sock */
 pid_t fake_guest_start(const char *dir, enum fake_mode mode);
 void fake_guest_stop(pid_t pid);
+/* kill -9 of the guest's program alone. QEMU keeps the host's connections, as it does when a guest's process
+ * dies, and a new program is started on the same ports. */
+void fake_guest_kill_program(const char *dir);
 
 #endif

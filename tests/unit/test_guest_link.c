@@ -289,6 +289,25 @@ static void test_guest_gone(void **state)
     assert_int_equal(world->alerts, 0);
 }
 
+/* hutch-guest dies and is started again; QEMU tells nobody. The new one says GOAWAY to whoever still talks to
+ * the old one. */
+static void test_program_killed(void **state)
+{
+    come_up();
+    for (int round = 0; round < 5; round++) {
+        struct outcome wait;
+        unsigned ups = world->ups;
+        world_begin(world, GUEST_OP_SESSION_SHOW, PORT_CONTROL, "/v1/sessions/x/wait", NULL, 0, -1, &wait);
+        expect_health();
+        fake_guest_kill_program(world->dir);
+        assert_true(world_until(world, wait.done && world->ups > ups, 4000));
+        assert_int_equal(wait.code, ERROR_GUEST);
+        outcome_finish(&wait);
+        expect_health();
+    }
+    assert_int_equal(world->alerts, 0);
+}
+
 static void test_worker_killed(void **state)
 {
     struct outcome outcomes[20];
@@ -402,10 +421,11 @@ int main(int argc, char **argv)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_calls),      T(test_call_sizes),    T(test_list),        T(test_read),
-        T(test_write),      T(test_slow_reader),   T(test_duplex),      T(test_every_last_byte),
-        T(test_cut_input),  T(test_refused_input), T(test_guest_gone),  T(test_worker_killed),
-        T(test_crash_loop), T(test_resync),        T(test_not_running), T(test_idle_memory),
+        T(test_calls),         T(test_call_sizes),    T(test_list),       T(test_read),
+        T(test_write),         T(test_slow_reader),   T(test_duplex),     T(test_every_last_byte),
+        T(test_cut_input),     T(test_refused_input), T(test_guest_gone), T(test_program_killed),
+        T(test_worker_killed), T(test_crash_loop),    T(test_resync),     T(test_not_running),
+        T(test_idle_memory),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
