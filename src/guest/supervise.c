@@ -49,6 +49,11 @@ static void detach_stdio(void)
 static void become(const char *const *argv) __attribute__((noreturn));
 static void become(const char *const *argv)
 {
+    sigset_t none;
+
+    /* the supervisor blocks SIGCHLD to wait for it; a mask is inherited over exec, and serve lives by that signal */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     execv(PLACE_PROGRAM, (char *const *)argv);
     execv("/proc/self/exe", (char *const *)argv);
     _exit(127);
