@@ -10,6 +10,7 @@ libcli_a_SOURCES = \
 libcli_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += hutch
+dist_man_MANS += doc/hutch.1
 hutch_SOURCES = %D%/main.c
 hutch_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 hutch_LDADD = libcli.a libclient.a libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
@@ -32,5 +33,5 @@ check_PROGRAMS += tests/unit/fake_hutchd
 tests_unit_fake_hutchd_SOURCES = tests/unit/fake_hutchd.c
 tests_unit_fake_hutchd_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_fake_hutchd_LDADD = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
-TESTS += tests/unit/test_client.sh
+TESTS += tests/unit/test_client.sh tests/unit/test_cli_man.sh
 endif
