@@ -5,13 +5,13 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "daemon/guest_calls.h"
 #include "daemon/guest_check.h"
 #include "daemon/guest_internal.h"
 #include "daemon/guest_worker.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 
 #define CRASHES_MAX    5
@@ -39,15 +39,6 @@ struct side {
     bool have_recorded, have_in_step;
 };
 
-struct running_call {
-    TAILQ_ENTRY(running_call) link;
-    uint32_t id, flags, items;
-    enum guest_op op;
-    bool head_seen;
-    const struct guest_call_ops *ops;
-    void *user;
-};
-
 struct guest {
     struct guest_options options;
     char *worker_program, *project;
@@ -56,9 +47,7 @@ struct guest {
     struct side sides[PORT_COUNT];
     uv_timer_t restart;
     unsigned handles_closed;
-    TAILQ_HEAD(, running_call) calls;
-    unsigned call_count;
-    uint32_t last_id;
+    struct guest_calls calls;
     bool running, up, off, destroyed;
     uint64_t talk_since;
     unsigned talk;
@@ -118,74 +107,6 @@ static void alert(struct guest *guest, const char *text)
 
 /* ---- calls ---- */
 
-static struct running_call *find_call(struct guest *guest, uint32_t id)
-{
-    struct running_call *call;
-
-    TAILQ_FOREACH(call, &guest->calls, link)
-    {
-        if (call->id == id)
-            break;
-    }
-    return call;
-}
-
-/* Takes the call off the list, then tells its owner. */
-static void end_call(struct guest *guest, struct running_call *call, const struct wmsg_item *item,
-                     const struct error *err)
-{
-    const struct guest_call_ops *ops = call->ops;
-    void *user = call->user;
-
-    TAILQ_REMOVE(&guest->calls, call, link);
-    guest->call_count--;
-    free(call);
-    ops->on_result(err ? NULL : item, err, user);
-}
-
-/* An owner may begin a further call from its on_result; without a worker that fails at once. */
-static void fail_calls(struct guest *guest, const char *why)
-{
-    struct running_call *call;
-
-    while ((call = TAILQ_FIRST(&guest->calls))) {
-        auto(error) struct error *err = NULL;
-        error_set(&err, ERROR_GUEST, "%s", why);
-        end_call(guest, call, NULL, err);
-    }
-}
-
-/* The code a guest gave, unless it is one that only hutchd's own decisions have. */
-static enum error_code guest_code(const char *name)
-{
-    enum error_code code = error_code_from_name(name);
-
-    switch (code) {
-    case ERROR_NO_DAEMON:
-    case ERROR_WOULD_ASK:
-    case ERROR_WOULD_LOSE:
-    case ERROR_WOULD_SNAPSHOT:
-    case ERROR_CHANGES:
-    case ERROR_HYPERVISOR:
-    case ERROR_NONE:
-        return ERROR_GUEST;
-    default:
-        return code;
-    }
-}
-
-/* The refusal in a result; its text is a guest's and becomes safe here. */
-static int take_refusal(const struct wmsg_item *item, struct error **err)
-{
-    autofree char *text = text_safe(item->error_text);
-    autofree char *hint = text_safe(item->error_hint);
-    int rc = error_set(err, guest_code(item->error_code), "%s", text);
-
-    if (*hint)
-        error_hint(err, "%s", hint);
-    return rc;
-}
-
 /* Why no call can begin now; 0 if it can. */
 static int refuse_call(struct guest *guest, size_t len, struct error **err)
 {
@@ -201,26 +122,9 @@ static int refuse_call(struct guest *guest, size_t len, struct error **err)
     if (len > WMSG_BODY_MAX)
         return error_set(err, ERROR_LIMIT, "the call has %zu bytes, at most %d go to the machine at once",
                          len, WMSG_BODY_MAX);
-    if (guest->call_count >= WMSG_CALLS_MAX || guest_worker_queued(guest->worker) > QUEUE_MAX)
-        return error_set(err, ERROR_BUSY, "%u calls to the machine are under way", guest->call_count);
+    if (guest->calls.count >= WMSG_CALLS_MAX || guest_worker_queued(guest->worker) > QUEUE_MAX)
+        return error_set(err, ERROR_BUSY, "%u calls to the machine are under way", guest->calls.count);
     return 0;
-}
-
-static struct running_call *add_call(struct guest *guest, const struct guest_call *call,
-                                     const struct guest_call_ops *ops, void *user)
-{
-    struct running_call *entry = xnew(struct running_call);
-
-    do {
-        entry->id = ++guest->last_id;
-    } while (!entry->id || find_call(guest, entry->id));
-    entry->op = call->op;
-    entry->flags = call->flags;
-    entry->ops = ops;
-    entry->user = user;
-    TAILQ_INSERT_TAIL(&guest->calls, entry, link);
-    guest->call_count++;
-    return entry;
 }
 
 uint32_t guest_call(struct guest *guest, const struct guest_call *call, const struct guest_call_ops *ops,
@@ -234,7 +138,7 @@ uint32_t guest_call(struct guest *guest, const struct guest_call *call, const st
     require(streams == (stream >= 0) && ops->on_result);
     if (refuse_call(guest, path_len + body_len, err) < 0)
         return 0;
-    uint32_t id = add_call(guest, call, ops, user)->id;
+    uint32_t id = guest_calls_add(&guest->calls, call, ops, user);
     size_t len = sizeof(struct wmsg_call) + path_len + body_len;
     autofree struct wmsg_call *message = xcalloc(1, len);
     char *tail = (char *)(message + 1);
@@ -256,7 +160,7 @@ void guest_cancel(struct guest *guest, uint32_t id)
 {
     struct wmsg_id message = {.type = WMSG_CANCEL, .id = id};
 
-    if (guest->worker && find_call(guest, id))
+    if (guest->worker && guest_calls_has(&guest->calls, id))
         guest_worker_send(guest->worker, &message, sizeof(message), -1);
 }
 
@@ -337,38 +241,6 @@ static void on_side_timer(uv_timer_t *timer)
 
 /* ---- what the worker says ---- */
 
-static bool take_item(struct guest *guest, const struct wmsg_item *item)
-{
-    struct running_call *call = find_call(guest, item->id);
-    auto(error) struct error *err = NULL;
-
-    if (!call || !guest_check_item(item, call->op))
-        return false;
-    if (item->type == WMSG_ITEM) {
-        if (++call->items > WMSG_ITEMS_MAX)
-            return false;
-        if (call->ops->on_item)
-            call->ops->on_item(item, call->user);
-        return true;
-    }
-    if (!item->ok)
-        take_refusal(item, &err);
-    end_call(guest, call, item, err);
-    return true;
-}
-
-static bool take_head(struct guest *guest, const struct wmsg_head *head)
-{
-    struct running_call *call = find_call(guest, head->id);
-
-    if (!call || !(call->flags & (WCALL_STREAM_IN | WCALL_STREAM_OUT)) || call->head_seen)
-        return false;
-    call->head_seen = true;
-    if (call->ops->on_head)
-        call->ops->on_head(head, call->user);
-    return true;
-}
-
 static bool take_port_state(struct guest *guest, const struct wmsg_port *message)
 {
     struct side *side = &guest->sides[message->port];
@@ -433,9 +305,9 @@ static bool take_message(struct guest *guest, const void *data)
         return take_key(guest, data);
     case WMSG_ITEM:
     case WMSG_RESULT:
-        return take_item(guest, data);
+        return guest_calls_take(&guest->calls, data);
     case WMSG_HEAD:
-        return take_head(guest, data);
+        return guest_calls_take_head(&guest->calls, data);
     default:
         take_alert(guest, data);
         return true;
@@ -507,7 +379,7 @@ static void forget_worker(struct guest *guest, const char *why)
         uv_timer_stop(&guest->sides[i].timer);
     }
     set_up(guest, false);
-    fail_calls(guest, why);
+    guest_calls_fail(&guest->calls, why);
 }
 
 static void on_worker_gone(int status, void *user)
@@ -591,7 +463,7 @@ int guest_create(const struct guest_options *options, struct guest **ret_guest, 
     guest->worker_program = xstrdup(options->worker_program);
     guest->project = xstrdup(options->project);
     guest->down_since_ns = units_monotonic_ns();
-    TAILQ_INIT(&guest->calls);
+    guest_calls_init(&guest->calls);
     for (int i = 0; i < PORT_COUNT; i++) {
         struct side *side = &guest->sides[i];
         side->guest = guest;

@@ -40,7 +40,7 @@ struct guest_pool {
     uv_async_t async;
     pthread_mutex_t mutex; /* everything below but what is the loop's */
     pthread_cond_t changed;
-    LIST_HEAD(, entry) entries;
+    LIST_HEAD(entry_list, entry) entries;
     struct wait_list queue;   /* to be begun by the loop */
     struct wait_list running; /* loop thread; abandoned is read under the mutex */
     unsigned threads;         /* in a waiting function */
@@ -84,13 +84,10 @@ static void wait_unref(struct wait *wait)
 
 static struct entry *find(struct guest_pool *pool, const char *project)
 {
-    struct entry *entry;
+    struct entry *entry = LIST_FIRST(&pool->entries);
 
-    LIST_FOREACH(entry, &pool->entries, link)
-    {
-        if (strcmp(entry->project, project) == 0)
-            break;
-    }
+    while (entry && strcmp(entry->project, project) != 0)
+        entry = LIST_NEXT(entry, link);
     return entry;
 }
 
@@ -133,8 +130,7 @@ void guest_pool_note(struct guest_pool *pool, struct guest *guest, enum guest_li
     struct entry *entry;
 
     pthread_mutex_lock(&pool->mutex);
-    LIST_FOREACH(entry, &pool->entries, link)
-    {
+    for (entry = LIST_FIRST(&pool->entries); entry; entry = LIST_NEXT(entry, link)) {
         if (entry->guest == guest)
             entry->state = state;
     }
@@ -319,14 +315,11 @@ static int take_outcome(struct wait *wait, struct wmsg_item *ret_item, struct er
  * the loop. */
 static void abandon(struct guest_pool *pool, struct wait *wait)
 {
-    struct wait *queued;
+    struct wait *queued = TAILQ_FIRST(&pool->queue);
 
     wait->abandoned = true;
-    TAILQ_FOREACH(queued, &pool->queue, link)
-    {
-        if (queued == wait)
-            break;
-    }
+    while (queued && queued != wait)
+        queued = TAILQ_NEXT(queued, link);
     if (queued) {
         TAILQ_REMOVE(&pool->queue, wait, link);
         wait_unref(wait);

@@ -427,13 +427,10 @@ void call_begin(struct worker *worker, const struct wmsg_call *message, const ch
 
 void call_cancel(struct worker *worker, uint32_t id)
 {
-    struct call *call;
+    struct call *call = TAILQ_FIRST(&worker->calls);
 
-    TAILQ_FOREACH(call, &worker->calls, link)
-    {
-        if (call->id == id && !call->done)
-            break;
-    }
+    while (call && (call->id != id || call->done))
+        call = TAILQ_NEXT(call, link);
     if (!call)
         return;
     if (call->pump) {
