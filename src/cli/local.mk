@@ -6,7 +6,7 @@ libcli_a_SOURCES = \
 	%D%/tar.c %D%/tar.h %D%/tree.c %D%/tree.h %D%/untar.c %D%/untar.h \
 	%D%/session.c %D%/session.h %D%/list.c %D%/list.h \
 	%D%/up.c %D%/power.c %D%/exec.c %D%/cp.c %D%/cp_in.c %D%/cp_out.c %D%/cp.h %D%/log.c \
-	%D%/template.c %D%/doctor.c %D%/about.c
+	%D%/nc.c %D%/template.c %D%/doctor.c %D%/about.c
 libcli_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += hutch
