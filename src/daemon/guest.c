@@ -268,7 +268,10 @@ static bool take_key(struct guest *guest, const struct wmsg_key *message)
 
 static void take_alert(struct guest *guest, const struct wmsg_alert *message)
 {
-    autofree char *text = text_safe(message->text);
+    static const char *const names[PORT_COUNT] = {"control", "egress", "bulk"};
+    autofree char *safe = text_safe(message->text);
+    autofree char *text = xasprintf("port %s: %s", names[message->port], safe);
+
     alert(guest, text);
 }
 

@@ -14,6 +14,7 @@
 #define READS_A_TURN       16
 #define LOSSES_FORGOTTEN   2000 /* ms in step after which a loss is a first one again */
 #define OFFENCES_FORGOTTEN 60000
+#define UNPROVEN_MAX       3
 #define OFFENCE_DELAY_MAX  60000
 
 enum port_state {
@@ -38,6 +39,8 @@ struct port {
     uint64_t discarded;
     struct link *link; /* LIVE */
     uint64_t live_since;
+    bool proven;       /* the peer of this link has answered a ping */
+    unsigned unproven; /* links in a row that broke before that */
     unsigned losses, offences;
 };
 
@@ -156,10 +159,24 @@ static void on_over(struct link *link, const struct error *err, void *user)
 {
     struct port *port = user;
 
-    if (err && (err->code == ERROR_PROTOCOL || err->code == ERROR_LIMIT))
+    bool broken = err && (err->code == ERROR_PROTOCOL || err->code == ERROR_LIMIT);
+
+    /* A guest that dies between its reply and its first frame looks like one that sends garbage, but not
+     * again and again. */
+    if (broken && !port->proven && ++port->unproven < UNPROVEN_MAX)
+        broken = false;
+    if (broken)
         offended(port, err->message);
     else
         lost(port);
+}
+
+static void on_ping_ack(struct h2_session *session, void *user)
+{
+    struct port *port = user;
+
+    port->proven = true;
+    port->unproven = 0;
 }
 
 /* After a GOAWAY no call would be taken any more, but a long one could keep the session for days: it ends
@@ -194,9 +211,12 @@ static void watch_link(struct port *port)
 /* The reply came; what follows it in the input is HTTP/2. */
 static void begin_link(struct port *port, const uint8_t *early, size_t early_len)
 {
-    static const struct link_ops client = {.session.on_goaway = on_goaway, .on_over = on_over};
-    static const struct link_ops server = {
-        .session.on_goaway = on_goaway, .session.on_request = on_request, .on_over = on_over};
+    static const struct link_ops client = {
+        .session.on_goaway = on_goaway, .session.on_ping_ack = on_ping_ack, .on_over = on_over};
+    static const struct link_ops server = {.session.on_goaway = on_goaway,
+                                           .session.on_ping_ack = on_ping_ack,
+                                           .session.on_request = on_request,
+                                           .on_over = on_over};
     bool egress = port->id == PORT_EGRESS;
     struct h2_options options = {.connect_only = egress};
     auto(error) struct error *err = NULL;
@@ -210,6 +230,7 @@ static void begin_link(struct port *port, const uint8_t *early, size_t early_len
     }
     port->fd = -1;
     port->state = PORT_LIVE;
+    port->proven = false;
     port->live_since = uv_now(port->worker->loop);
     watch_link(port);
     tell(port, WMSG_PORT_STATE, 1);

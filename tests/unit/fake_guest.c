@@ -451,7 +451,7 @@ static void answer(struct fake_port *port)
         return;
     }
     say(port, reply, sizeof(reply));
-    if (mode == FAKE_NO_HTTP && n < 2) {
+    if (mode == FAKE_NO_HTTP && n < 4) {
         say(port, zeros, sizeof(zeros));
         hello_guest_reset(&port->hello);
         return;
