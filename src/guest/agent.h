@@ -1,4 +1,5 @@
-/* agent.h: the state of a running `hutch-guest serve`, and calls: one request of the API from its head to its answer. */
+/* agent.h: the state of a running `hutch-guest serve`, and calls: one request of the API from its head to its
+ * answer. */
 #ifndef HUTCH_GUEST_AGENT_H
 #define HUTCH_GUEST_AGENT_H
 
@@ -19,9 +20,9 @@ struct agent {
     struct health *health;
 };
 
-/* A request. Its handler answers it once, now or later, by one of the functions below, which free it. When the client goes
- * away first, on_gone is called (or, without it, the call is freed at once): it stops what runs and frees the call, then
- * or later. */
+/* A request. Its handler answers it once, now or later, by one of the functions below, which free it. When
+ * the client goes away first, on_gone is called (or, without it, the call is freed at once): it stops what
+ * runs and frees the call, then or later. */
 struct call {
     struct agent *agent;
     struct h2_stream *stream; /* NULL once the client has gone */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct route routes[] = {
-#define X(method, pattern, body, handler) { method, pattern, body, handler },
+#define X(method, pattern, body, handler) {method, pattern, body, handler},
     API_ROUTES(X)
 #undef X
 };

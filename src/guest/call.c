@@ -30,7 +30,7 @@ static void on_close(struct h2_stream *stream, uint32_t code, void *user)
         call_free(call);
 }
 
-static const struct h2_stream_ops waiting_ops = { .on_close = on_close };
+static const struct h2_stream_ops waiting_ops = {.on_close = on_close};
 
 void call_watch(struct call *call)
 {

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/units.h"
 
-#include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -81,4 +81,19 @@ void cgroup_remove(const char *name)
 void cgroup_oom_score(const char *score)
 {
     write_word("/proc/self/oom_score_adj", score);
+}
+
+void cgroup_sweep(const char *folder)
+{
+    DIR *dir = opendir(CGROUP_OURS "/" CGROUP_SESSIONS);
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        autofree char *socket = xasprintf("%s/%s.sock", folder, entry->d_name);
+        autofree char *name = xasprintf(CGROUP_SESSIONS "/%s", entry->d_name);
+        if (entry->d_type == DT_DIR && *entry->d_name != '.' && strcmp(name, CGROUP_TASKS) &&
+            !file_exists(socket))
+            cgroup_remove(name);
+    }
+    if (dir)
+        closedir(dir);
 }

@@ -28,7 +28,8 @@ static void on_signal(uv_signal_t *handle, int number)
         }
         *slot = watch->next;
         if (watch->on_exit) {
-            watch->on_exit(watch->pid, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), watch->user);
+            watch->on_exit(watch->pid, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
+                           watch->user);
             slot = &children->first; /* the callback may have changed the list */
         }
         free(watch);

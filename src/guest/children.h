@@ -15,8 +15,8 @@ struct children {
 };
 
 void children_init(struct children *children, uv_loop_t *loop);
-/* Calls on_exit once (NULL: only reaps) with a shell's status when the child has ended, never from inside this call.
- * To be called in the turn of the loop in which the child was started. */
+/* Calls on_exit once (NULL: only reaps) with a shell's status when the child has ended, never from inside
+ * this call. To be called in the turn of the loop in which the child was started. */
 void children_watch(struct children *children, pid_t pid, child_exit_fn on_exit, void *user);
 /* Forgets the callback; the child is still reaped. */
 void children_forget(struct children *children, pid_t pid);

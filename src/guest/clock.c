@@ -14,7 +14,8 @@ static int check_machine(const struct call *call, struct error **err)
 {
     if (call->agent->place.machine)
         return 0;
-    return error_set(err, ERROR_STATE, "this hutch-guest runs outside a machine and leaves the host's clock alone");
+    return error_set(err, ERROR_STATE,
+                     "this hutch-guest runs outside a machine and leaves the host's clock alone");
 }
 
 void clock_set(struct call *call)
@@ -27,7 +28,7 @@ void clock_set(struct call *call)
         rc = check_machine(call, &err);
     if (!rc) {
         int64_t step = ns - units_now_ns();
-        const struct timespec time = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+        const struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
         if (clock_settime(CLOCK_REALTIME, &time))
             rc = error_set_errno(&err, errno, "cannot set the clock");
         else if (llabs(step) > STEP_NS)

@@ -71,8 +71,8 @@ static const char *type_name(mode_t mode)
 static json_t *describe(int folder, const char *path, const char *name, const struct stat *st)
 {
     json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "type", type_name(st->st_mode), "mode",
-                          (json_int_t)(st->st_mode & 07777), "uid", (json_int_t)st->st_uid, "gid", (json_int_t)st->st_gid,
-                          "size", (json_int_t)st->st_size, "mtime_ns",
+                          (json_int_t)(st->st_mode & 07777), "uid", (json_int_t)st->st_uid, "gid",
+                          (json_int_t)st->st_gid, "size", (json_int_t)st->st_size, "mtime_ns",
                           (json_int_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec);
     char target[TARGET_MAX];
 
@@ -164,7 +164,8 @@ static int job_read(char **argv, struct error **err)
         return error_hint(err, "copy folders with tar");
     }
     if (!S_ISREG(st.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is not a regular file but a FIFO, socket or device", argv[0]);
+        return error_set(err, ERROR_INVALID, "'%s' is not a regular file but a FIFO, socket or device",
+                         argv[0]);
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return copy(fd, 1, argv[0], err);
 }
@@ -183,12 +184,15 @@ static int open_folder(const char *path, int *ret_fd, const char **ret_name, str
     return *ret_fd < 0 ? path_error(err, errno, "open the folder", folder) : 0;
 }
 
-/* A nameless file in the folder: a killed writer leaves nothing. Where the file system has none, a named one. */
+/* A nameless file in the folder: a killed writer leaves nothing. Where the file system has none, a named one.
+ */
 static int open_temporary(int folder, const char *name, char **ret_temporary, struct error **err)
 {
     int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 
-    for (int i = 0; fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EEXIST) && i < NAME_TRIES;
+    for (int i = 0;
+         fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EEXIST) &&
+         i < NAME_TRIES;
          i++) {
         autofree char *random = units_random_hex(6);
         autofree char *temporary = xasprintf(".%.200s.hutch-%s", name, random);
@@ -213,7 +217,8 @@ static int put_in_place(int folder, int fd, char **temporary, const char *name, 
     if (renameat(folder, *temporary, folder, name)) {
         int sys = errno;
         unlinkat(folder, *temporary, 0);
-        return sys == EISDIR ? error_set(err, ERROR_EXISTS, "'%s' is a folder", name) : path_error(err, sys, "write", name);
+        return sys == EISDIR ? error_set(err, ERROR_EXISTS, "'%s' is a folder", name)
+                             : path_error(err, sys, "write", name);
     }
     fsync(folder);
     return 0;
@@ -278,7 +283,8 @@ static int job_folder(char **argv, struct error **err)
     return 0;
 }
 
-/* Splits a path into the folder to go to and the name in it; "/" and a path that ends in a dot element stay whole. */
+/* Splits a path into the folder to go to and the name in it; "/" and a path that ends in a dot element stay
+ * whole. */
 static void split_path(const char *path, char **ret_folder, char **ret_name)
 {
     autofree char *copy = xstrdup(path);
@@ -314,7 +320,7 @@ static int job_tar_out(char **argv, struct error **err)
     if (lstat(argv[0], &st))
         return path_error(err, errno, "read", argv[0]);
     split_path(argv[0], &folder, &name);
-    const char *const tar[] = { "tar", "-C", folder, "-cf", "-", "--", name, NULL };
+    const char *const tar[] = {"tar", "-C", folder, "-cf", "-", "--", name, NULL};
     return become_tar(tar, err);
 }
 
@@ -326,7 +332,7 @@ static int job_tar_in(char **argv, struct error **err)
         return path_error(err, errno, "unpack into", argv[0]);
     if (!S_ISDIR(st.st_mode))
         return error_set(err, ERROR_EXISTS, "'%s' is no folder", argv[0]);
-    const char *const tar[] = { "tar", "-C", argv[0], "-xpf", "-", NULL };
+    const char *const tar[] = {"tar", "-C", argv[0], "-xpf", "-", NULL};
     return become_tar(tar, err);
 }
 
@@ -351,9 +357,9 @@ static const struct {
     int arguments;
     int (*run)(char **argv, struct error **err);
 } jobs[] = {
-    { "stat", 1, job_stat },   { "list", 1, job_list },     { "read", 1, job_read },
-    { "write", 2, job_write }, { "folder", 2, job_folder }, { "remove", 1, job_remove },
-    { "rename", 2, job_rename }, { "tar-out", 1, job_tar_out }, { "tar-in", 1, job_tar_in },
+    {"stat", 1, job_stat},     {"list", 1, job_list},       {"read", 1, job_read},
+    {"write", 2, job_write},   {"folder", 2, job_folder},   {"remove", 1, job_remove},
+    {"rename", 2, job_rename}, {"tar-out", 1, job_tar_out}, {"tar-in", 1, job_tar_in},
 };
 
 int file_job_main(int argc, char **argv)
@@ -363,7 +369,8 @@ int file_job_main(int argc, char **argv)
     for (size_t i = 0; argc > 0 && i < countof(jobs); i++) {
         if (strcmp(jobs[i].name, argv[0]) || argc != jobs[i].arguments + 1)
             continue;
-        if (jobs[i].run(argv + 1, &err) || (fflush(stdout) && error_set_errno(&err, errno, "cannot write the answer")))
+        if (jobs[i].run(argv + 1, &err) ||
+            (fflush(stdout) && error_set_errno(&err, errno, "cannot write the answer")))
             return task_report(err);
         return 0;
     }

@@ -5,10 +5,9 @@
  *   write PATH MODE     stdin becomes the file, at once and only after a byte came on descriptor 3
  *   folder PATH MODE    mkdir -p; only folders that it makes get the mode
  *   remove PATH         rm -r; a missing one is no error
- *   tar-out PATH        becomes `tar` with an archive of PATH on stdout, its last element as the name; "/" and a path that ends
- *                       in a dot element as "."
- *   tar-in PATH         becomes `tar` that unpacks stdin below the folder PATH
- *   rename FROM TO      TO may be an empty folder, nothing else */
+ *   tar-out PATH        becomes `tar` with an archive of PATH on stdout, its last element as the name; "/"
+ * and a path that ends in a dot element as "." tar-in PATH         becomes `tar` that unpacks stdin below the
+ * folder PATH rename FROM TO      TO may be an empty folder, nothing else */
 #ifndef HUTCH_GUEST_FILE_JOB_H
 #define HUTCH_GUEST_FILE_JOB_H
 

@@ -1,5 +1,5 @@
-/* files.c: the file and tar routes: each is a helper process (task.h) that is the user. Without a user in the query what only
- * reads is root, what writes is the default user. */
+/* files.c: the file and tar routes: each is a helper process (task.h) that is the user. Without a user in the
+ * query what only reads is root, what writes is the default user. */
 #include "guest/api.h"
 #include "guest/task.h"
 
@@ -37,9 +37,9 @@ static void read_job(struct call *call, const char *verb, enum task_shape shape,
     const char *path = path_of(call);
     if (!path)
         return;
-    const char *const argv[] = { verb, path, NULL };
-    const struct task_options options = { .shape = shape, .user = reader(call), .argv = argv, .own = true,
-                                          .content_type = content_type };
+    const char *const argv[] = {verb, path, NULL};
+    const struct task_options options = {
+        .shape = shape, .user = reader(call), .argv = argv, .own = true, .content_type = content_type};
     task_start(call, &options);
 }
 
@@ -71,9 +71,9 @@ static void write_job(struct call *call, const char *verb, mode_t mode, bool com
         return;
     }
     snprintf(octal, sizeof(octal), "%04o", (unsigned)mode);
-    const char *const argv[] = { verb, path, octal, NULL };
-    const struct task_options options = { .shape = TASK_IN, .user = writer(call), .argv = argv, .own = true,
-                                          .commit = commit };
+    const char *const argv[] = {verb, path, octal, NULL};
+    const struct task_options options = {
+        .shape = TASK_IN, .user = writer(call), .argv = argv, .own = true, .commit = commit};
     task_start(call, &options);
 }
 
@@ -97,7 +97,7 @@ void tar_in(struct call *call)
     const char *path = path_of(call);
     if (!path)
         return;
-    const char *const argv[] = { "tar-in", path, NULL };
-    const struct task_options options = { .shape = TASK_IN, .user = writer(call), .argv = argv, .own = true };
+    const char *const argv[] = {"tar-in", path, NULL};
+    const struct task_options options = {.shape = TASK_IN, .user = writer(call), .argv = argv, .own = true};
     task_start(call, &options);
 }

@@ -1,5 +1,5 @@
-/* git.c: the bare repository that the host pushes into, and the work tree that comes from it. git runs as the user that owns
- * what it works on, never as root in somebody's repository. */
+/* git.c: the bare repository that the host pushes into, and the work tree that comes from it. git runs as the
+ * user that owns what it works on, never as root in somebody's repository. */
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/units.h"
@@ -20,9 +20,10 @@
 /* ---- small steps ---- */
 
 /* Runs git as a user (a number) with what follows until NULL. */
-static int git(const struct place *place, const char *user, char **ret_out, int *ret_status, struct error **err, ...)
+static int git(const struct place *place, const char *user, char **ret_out, int *ret_status,
+               struct error **err, ...)
 {
-    const char *argv[24] = { "git" };
+    const char *argv[24] = {"git"};
     size_t n = 1;
     va_list args;
 
@@ -34,8 +35,8 @@ static int git(const struct place *place, const char *user, char **ret_out, int 
 }
 
 /* One value that git prints, "" if it has none. Caller frees. */
-static char *git_value(const struct place *place, const char *user, const char *folder, const char *a, const char *b,
-                       const char *c, const char *d)
+static char *git_value(const struct place *place, const char *user, const char *folder, const char *a,
+                       const char *b, const char *c, const char *d)
 {
     char *out = NULL;
     int status = 1;
@@ -77,7 +78,8 @@ static json_t *describe(const struct place *place, const char *user, const char 
 }
 
 /* Who owns a repository, as a number for run_command. */
-static int owner_of(const char *repository, const char *name, char ret_owner[ID_TEXT_SIZE], struct error **err)
+static int owner_of(const char *repository, const char *name, char ret_owner[ID_TEXT_SIZE],
+                    struct error **err)
 {
     struct stat st;
 
@@ -101,7 +103,8 @@ static int make_bare(const struct place *place, const struct user *user, const c
                      const char *format, struct error **err)
 {
     autofree char *temporary = xasprintf("%s.hutch-new", path);
-    autofree char *initial = xasprintf("--initial-branch=%s", branch), *object = xasprintf("--object-format=%s", format);
+    autofree char *initial = xasprintf("--initial-branch=%s", branch),
+                  *object = xasprintf("--object-format=%s", format);
     char number[ID_TEXT_SIZE];
 
     number_of(user, number);
@@ -111,7 +114,8 @@ static int make_bare(const struct place *place, const struct user *user, const c
     if (!rc && geteuid() == 0 && chown(temporary, user->uid, user->gid))
         rc = error_set_errno(err, errno, "cannot give '%s' to '%s'", temporary, user->name);
     if (!rc)
-        rc = git(place, number, NULL, NULL, err, "init", "-q", "--bare", initial, object, "--template=", "--", temporary, NULL);
+        rc = git(place, number, NULL, NULL, err, "init", "-q", "--bare", initial, object, "--template=", "--",
+                 temporary, NULL);
     /* no repacking while the host or a program waits for the answer of a push */
     if (!rc)
         rc = git(place, number, NULL, NULL, err, "-C", temporary, "config", "receive.autogc", "false", NULL);
@@ -123,8 +127,8 @@ static int make_bare(const struct place *place, const struct user *user, const c
 }
 
 /* One that is there already: only its HEAD may still change. */
-static int adopt_bare(const struct place *place, const char *path, const char *name, const char *head, const char *format,
-                      struct error **err)
+static int adopt_bare(const struct place *place, const char *path, const char *name, const char *head,
+                      const char *format, struct error **err)
 {
     char owner[ID_TEXT_SIZE];
     int rc = owner_of(path, name, owner, err);
@@ -133,14 +137,16 @@ static int adopt_bare(const struct place *place, const char *path, const char *n
         return rc;
     autofree char *found = git_value(place, owner, path, "rev-parse", "--show-object-format", NULL, NULL);
     if (*found && strcmp(found, format) != 0)
-        return error_set(err, ERROR_STATE, "the repository '%s' in the machine has %s objects, not %s", name, found, format);
+        return error_set(err, ERROR_STATE, "the repository '%s' in the machine has %s objects, not %s", name,
+                         found, format);
     return git(place, owner, NULL, NULL, err, "-C", path, "symbolic-ref", "HEAD", head, NULL);
 }
 
 static int prepare(struct call *call, json_t **ret, struct error **err)
 {
     const struct place *place = &call->agent->place;
-    const char *name = call->query.argument[0], *head = "refs/heads/main", *format = "sha1", *user_name = NULL;
+    const char *name = call->query.argument[0], *head = "refs/heads/main", *format = "sha1",
+               *user_name = NULL;
     auto(user) struct user *user = NULL;
     autofree char *path = NULL;
     char owner[ID_TEXT_SIZE];
@@ -190,8 +196,8 @@ static void serve_pack(struct call *call, const char *service)
         call_fail(call, err);
         return;
     }
-    const char *const argv[] = { "git", service, path, NULL };
-    const struct task_options options = { .shape = TASK_DUPLEX, .user = owner, .argv = argv };
+    const char *const argv[] = {"git", service, path, NULL};
+    const struct task_options options = {.shape = TASK_DUPLEX, .user = owner, .argv = argv};
     task_start(call, &options);
 }
 
@@ -263,7 +269,8 @@ static int checkout_read(struct checkout *c, const json_t *body, struct error **
         c->target[--len] = '\0';
     char *slash = strrchr(c->target, '/');
     if (*c->target != '/' || !slash[1] || !strcmp(slash + 1, "..") || !strcmp(slash + 1, "."))
-        return error_set(err, ERROR_INVALID, "the target '%.200s' is not an absolute path of a folder", c->target);
+        return error_set(err, ERROR_INVALID, "the target '%.200s' is not an absolute path of a folder",
+                         c->target);
     c->parent = slash == c->target ? xstrdup("/") : xstrndup(c->target, (size_t)(slash - c->target));
     c->temporary = xasprintf("%s/.%s.hutch-new", slash == c->target ? "" : c->parent, slash + 1);
     c->origin = xasprintf("hutch::%s", c->name);
@@ -290,19 +297,22 @@ static int checkout_look(struct checkout *c, struct error **err)
 /* True when the target is already a work tree of this repository. */
 static bool checkout_is_there(const struct checkout *c)
 {
-    autofree char *origin = git_value(c->place, c->number, c->target, "config", "--local", "remote.origin.url", NULL);
+    autofree char *origin =
+        git_value(c->place, c->number, c->target, "config", "--local", "remote.origin.url", NULL);
     return !strcmp(origin, c->origin);
 }
 
 static int set_config(const struct checkout *c, const char *key, const char *value, struct error **err)
 {
-    return git(c->place, c->number, NULL, NULL, err, "-C", c->temporary, "config", "--local", "--", key, value, NULL);
+    return git(c->place, c->number, NULL, NULL, err, "-C", c->temporary, "config", "--local", "--", key,
+               value, NULL);
 }
 
 /* The branch follows the one of the same name in origin, whether that exists yet or not. */
 static int set_upstream(const struct checkout *c, struct error **err)
 {
-    autofree char *remote_key = xasprintf("branch.%s.remote", c->branch), *merge_key = xasprintf("branch.%s.merge", c->branch);
+    autofree char *remote_key = xasprintf("branch.%s.remote", c->branch),
+                  *merge_key = xasprintf("branch.%s.merge", c->branch);
     autofree char *merge = xasprintf("refs/heads/%s", c->branch);
     int rc = set_config(c, remote_key, "origin", err);
     return rc ? rc : set_config(c, merge_key, merge, err);
@@ -311,12 +321,15 @@ static int set_upstream(const struct checkout *c, struct error **err)
 static int make_empty(const struct checkout *c, struct error **err)
 {
     autofree char *initial = xasprintf("--initial-branch=%s", c->branch ? c->branch : "main");
-    autofree char *found = git_value(c->place, c->number, c->bare, "rev-parse", "--show-object-format", NULL, NULL);
+    autofree char *found =
+        git_value(c->place, c->number, c->bare, "rev-parse", "--show-object-format", NULL, NULL);
     autofree char *format = xasprintf("--object-format=%s", *found ? found : "sha1");
 
-    int rc = git(c->place, c->number, NULL, NULL, err, "init", "-q", initial, format, "--", c->temporary, NULL);
+    int rc =
+        git(c->place, c->number, NULL, NULL, err, "init", "-q", initial, format, "--", c->temporary, NULL);
     if (!rc)
-        rc = git(c->place, c->number, NULL, NULL, err, "-C", c->temporary, "remote", "add", "origin", c->origin, NULL);
+        rc = git(c->place, c->number, NULL, NULL, err, "-C", c->temporary, "remote", "add", "origin",
+                 c->origin, NULL);
     return rc || !c->branch ? rc : set_upstream(c, err);
 }
 
@@ -325,8 +338,8 @@ static int take_files(const struct checkout *c, struct error **err)
 {
     if (c->branch) {
         autofree char *tip = xasprintf("refs/remotes/origin/%s", c->branch);
-        int rc = git(c->place, c->number, NULL, NULL, err, "-C", c->temporary, "checkout", "-q", "-f", "--no-track", "-B",
-                     c->branch, c->commit ? c->commit : tip, "--", NULL);
+        int rc = git(c->place, c->number, NULL, NULL, err, "-C", c->temporary, "checkout", "-q", "-f",
+                     "--no-track", "-B", c->branch, c->commit ? c->commit : tip, "--", NULL);
         return rc ? rc : set_upstream(c, err);
     }
     autofree char *tag = c->ref ? xasprintf("%s^{commit}", c->ref) : NULL;
@@ -338,18 +351,20 @@ static int make_clone(const struct checkout *c, struct error **err)
 {
     autofree char *safe = xasprintf("safe.directory=%s", c->bare);
 
-    int rc = git(c->place, c->number, NULL, NULL, err, "-c", safe, "clone", "-q", "--no-checkout", "--", c->bare, c->temporary,
-                 NULL);
+    int rc = git(c->place, c->number, NULL, NULL, err, "-c", safe, "clone", "-q", "--no-checkout", "--",
+                 c->bare, c->temporary, NULL);
     if (!rc)
-        rc = git(c->place, c->number, NULL, NULL, err, "-C", c->temporary, "remote", "set-url", "origin", c->origin, NULL);
+        rc = git(c->place, c->number, NULL, NULL, err, "-C", c->temporary, "remote", "set-url", "origin",
+                 c->origin, NULL);
     if (!rc)
         rc = take_files(c, err);
     return rc;
 }
 
-static int file_job(const struct checkout *c, const char *verb, const char *a, const char *b, struct error **err)
+static int file_job(const struct checkout *c, const char *verb, const char *a, const char *b,
+                    struct error **err)
 {
-    const char *const argv[] = { verb, a, b, NULL };
+    const char *const argv[] = {verb, a, b, NULL};
     return run_command(c->place, c->number, true, argv, NULL, NULL, err);
 }
 
@@ -370,7 +385,7 @@ static int checkout_make(const struct checkout *c, struct error **err)
 
 static int checkout(struct call *call, json_t **ret, struct error **err)
 {
-    struct checkout c = { .place = &call->agent->place, .name = call->query.argument[0] };
+    struct checkout c = {.place = &call->agent->place, .name = call->query.argument[0]};
 
     place_link_helper(c.place);
     int rc = checkout_read(&c, call->body, err);

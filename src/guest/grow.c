@@ -17,10 +17,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define XFS_MAGIC       0x58465342
-#define UEVENT_MAX      4096
-#define SLACK           (64ull << 20) /* a file system's own overhead counts as full */
-#define EXT4_RESIZE     _IOW('f', 16, uint64_t)
+#define XFS_MAGIC   0x58465342
+#define UEVENT_MAX  4096
+#define SLACK       (64ull << 20) /* a file system's own overhead counts as full */
+#define EXT4_RESIZE _IOW('f', 16, uint64_t)
 
 /* The device node of the root file system, from the kernel. Caller frees. */
 static int root_device(char **ret, struct error **err)
@@ -72,7 +72,8 @@ static int grow(struct call *call, json_t **ret, struct error **err)
     uint64_t size;
 
     if (!place->machine)
-        return error_set(err, ERROR_STATE, "this hutch-guest runs outside a machine and leaves the host's disks alone");
+        return error_set(err, ERROR_STATE,
+                         "this hutch-guest runs outside a machine and leaves the host's disks alone");
     int rc = root_device(&device, err);
     if (!rc)
         rc = disk_size(device, &size, err);
@@ -81,9 +82,9 @@ static int grow(struct call *call, json_t **ret, struct error **err)
     if (rc || (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize + size / 32 + SLACK >= size)
         return rc;
     log_info("the root file system grows to %llu MiB", (unsigned long long)(size >> 20));
-    const char *const ext4[] = { "resize2fs", device, NULL };
-    const char *const xfs[] = { "xfs_growfs", "/", NULL };
-    const char *const btrfs[] = { "btrfs", "filesystem", "resize", "max", "/", NULL };
+    const char *const ext4[] = {"resize2fs", device, NULL};
+    const char *const xfs[] = {"xfs_growfs", "/", NULL};
+    const char *const btrfs[] = {"btrfs", "filesystem", "resize", "max", "/", NULL};
     auto(error) struct error *failed = NULL;
     switch ((unsigned long)fs.f_type) {
     case EXT4_SUPER_MAGIC:
@@ -95,7 +96,8 @@ static int grow(struct call *call, json_t **ret, struct error **err)
     case BTRFS_SUPER_MAGIC:
         return grow_by_tool(place, btrfs, err);
     default:
-        return error_set(err, ERROR_MISSING, "the root file system is none that hutch can grow (ext4, xfs, btrfs)");
+        return error_set(err, ERROR_MISSING,
+                         "the root file system is none that hutch can grow (ext4, xfs, btrfs)");
     }
 }
 

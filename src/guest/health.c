@@ -19,8 +19,8 @@
 
 enum phase { PHASE_AGENT, PHASE_SYSTEM, PHASE_READY, PHASE_FAILED };
 
-static const char *const phase_names[] = { [PHASE_AGENT] = "agent", [PHASE_SYSTEM] = "system", [PHASE_READY] = "ready",
-                                           [PHASE_FAILED] = "failed" };
+static const char *const phase_names[] = {
+    [PHASE_AGENT] = "agent", [PHASE_SYSTEM] = "system", [PHASE_READY] = "ready", [PHASE_FAILED] = "failed"};
 
 struct health {
     struct agent *agent;
@@ -36,7 +36,8 @@ struct health {
 /* Names of the units that failed, separated by blanks. */
 static char *failed_units(const struct place *place)
 {
-    static const char *const argv[] = { "systemctl", "list-units", "--failed", "--plain", "--no-legend", "--no-pager", NULL };
+    static const char *const argv[] = {"systemctl",   "list-units", "--failed", "--plain",
+                                       "--no-legend", "--no-pager", NULL};
     autofree char *list = NULL;
     struct buf names;
 
@@ -57,7 +58,7 @@ static char *failed_units(const struct place *place)
 /* Waits for systemd's own verdict; on the pool. */
 static void ask(uv_work_t *work)
 {
-    static const char *const argv[] = { "systemctl", "is-system-running", "--wait", NULL };
+    static const char *const argv[] = {"systemctl", "is-system-running", "--wait", NULL};
     struct health *health = work->data;
     const struct place *place = &health->agent->place;
     autofree char *word = NULL;
@@ -186,10 +187,10 @@ static void set_text(json_t *o, const char *key, const char *text)
 void health_show(struct call *call)
 {
     const struct health *health = call->agent->health;
-    struct utsname names = { .release = "" };
-    struct statvfs disk = { .f_blocks = 0 };
+    struct utsname names = {.release = ""};
+    struct statvfs disk = {.f_blocks = 0};
     autofree char *boot_id = NULL, *memory_data = NULL, *os = file_value("/etc/os-release", "PRETTY_NAME");
-    struct timespec uptime = { 0 };
+    struct timespec uptime = {0};
 
     uname(&names);
     clock_gettime(CLOCK_BOOTTIME, &uptime);
@@ -199,13 +200,13 @@ void health_show(struct call *call)
     if (statvfs("/", &disk))
         disk.f_blocks = 0;
 
-    json_t *o = json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "version", HELLO_VERSION, "phase",
-                          phase_names[health->phase], "boot_id", boot_id ? boot_id : "", "time_ns",
-                          (json_int_t)units_now_ns(), "uptime_ms",
-                          (json_int_t)uptime.tv_sec * 1000 + uptime.tv_nsec / 1000000, "memory_total",
-                          memory(memory_data, "MemTotal:"), "memory_available", memory(memory_data, "MemAvailable:"),
-                          "disk_size", (json_int_t)((uint64_t)disk.f_blocks * disk.f_frsize), "disk_free",
-                          (json_int_t)((uint64_t)disk.f_bavail * disk.f_frsize));
+    json_t *o = json_pack(
+        "{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "version", HELLO_VERSION, "phase",
+        phase_names[health->phase], "boot_id", boot_id ? boot_id : "", "time_ns", (json_int_t)units_now_ns(),
+        "uptime_ms", (json_int_t)uptime.tv_sec * 1000 + uptime.tv_nsec / 1000000, "memory_total",
+        memory(memory_data, "MemTotal:"), "memory_available", memory(memory_data, "MemAvailable:"),
+        "disk_size", (json_int_t)((uint64_t)disk.f_blocks * disk.f_frsize), "disk_free",
+        (json_int_t)((uint64_t)disk.f_bavail * disk.f_frsize));
     require(o != NULL);
     set_text(o, "hostname", names.nodename);
     set_text(o, "kernel", names.release);

@@ -1,5 +1,6 @@
-/* identity.c: whose machine this is: name, time zone, locale, and who commits. Each part that is given is set; a part that the
- * system has no place for (no git, an unknown time zone) is skipped and said in the log, never an error of the start. */
+/* identity.c: whose machine this is: name, time zone, locale, and who commits. Each part that is given is
+ * set; a part that the system has no place for (no git, an unknown time zone) is skipped and said in the log,
+ * never an error of the start. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
@@ -58,7 +59,8 @@ static int set_hosts(const struct identity *id, struct error **err)
     buf_init(&out, 2 * HOSTS_MAX);
     char *cursor = data, *line;
     while (!rc && (line = strsep(&cursor, "\n"))) {
-        bool ours = !strncmp(line, OWN_ADDRESS, strlen(OWN_ADDRESS)) && isspace((unsigned char)line[strlen(OWN_ADDRESS)]);
+        bool ours = !strncmp(line, OWN_ADDRESS, strlen(OWN_ADDRESS)) &&
+                    isspace((unsigned char)line[strlen(OWN_ADDRESS)]);
         if (ours && done)
             continue;
         if (ours)
@@ -116,7 +118,7 @@ static char *plain_locale(const char *s)
 
 static bool locale_exists(const struct identity *id, const char *wanted)
 {
-    static const char *const argv[] = { "locale", "-a", NULL };
+    static const char *const argv[] = {"locale", "-a", NULL};
     autofree char *list = NULL, *plain = plain_locale(wanted);
 
     if (run_command(id->place, NULL, false, argv, &list, NULL, NULL))
@@ -145,15 +147,14 @@ static int set_git(const struct identity *id, struct error **err)
     const struct {
         const char *key, *value;
     } settings[] = {
-        { "user.name", id->git_name },           { "user.email", id->git_mail },
-        { "commit.gpgsign", "false" },           { "init.defaultBranch", "main" },
-        { "protocol.hutch.allow", "always" },
+        {"user.name", id->git_name},    {"user.email", id->git_mail},       {"commit.gpgsign", "false"},
+        {"init.defaultBranch", "main"}, {"protocol.hutch.allow", "always"},
     };
     autofree char *file = under_root(id, "/etc/gitconfig");
 
     for (size_t i = 0; i < countof(settings); i++) {
-        const char *const argv[] = { "git", "config", "--file", file, "--replace-all", "--", settings[i].key,
-                                     settings[i].value, NULL };
+        const char *const argv[] = {"git", "config",        "--file",          file, "--replace-all",
+                                    "--",  settings[i].key, settings[i].value, NULL};
         auto(error) struct error *failed = NULL;
         if (!settings[i].value)
             continue;
@@ -171,12 +172,13 @@ static int check_place(const struct identity *id, struct error **err)
 {
     if (id->place->root)
         return 0;
-    return error_set(err, ERROR_STATE, "this hutch-guest runs outside a machine and leaves the host's identity alone");
+    return error_set(err, ERROR_STATE,
+                     "this hutch-guest runs outside a machine and leaves the host's identity alone");
 }
 
 static int set(struct call *call, json_t **ret, struct error **err)
 {
-    struct identity id = { .place = &call->agent->place };
+    struct identity id = {.place = &call->agent->place};
 
     int rc = check_place(&id, err);
     if (!rc)

@@ -141,8 +141,8 @@ void input_init(struct input *input, uv_loop_t *loop, int fd, bool terminal)
     input->poll.data = input;
 }
 
-int input_attach(struct input *input, int data_fd, input_source_fn on_end, void *user, struct input_source **ret_source,
-                 struct error **err)
+int input_attach(struct input *input, int data_fd, input_source_fn on_end, void *user,
+                 struct input_source **ret_source, struct error **err)
 {
     if (input->fd < 0)
         return error_set(err, ERROR_STATE, "the session's stdin is closed");

@@ -36,7 +36,7 @@ endif
 AGENT_RIG = tests/lib/agent_rig.c tests/lib/agent_rig.h
 AGENT_TEST_CFLAGS = $(UNIT_CFLAGS) -I$(top_srcdir)/tests/lib $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 AGENT_TEST_LIBS = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
-AGENT_TESTS = tests/unit/test_guest_session tests/unit/test_guest_files tests/unit/test_guest_git
+AGENT_TESTS = tests/unit/test_guest_parts tests/unit/test_guest_session tests/unit/test_guest_files tests/unit/test_guest_git
 check_PROGRAMS += $(AGENT_TESTS)
 TESTS += $(AGENT_TESTS)
 
@@ -49,3 +49,6 @@ tests_unit_test_guest_files_LDADD = $(AGENT_TEST_LIBS)
 tests_unit_test_guest_git_SOURCES = tests/unit/test_guest_git.c $(AGENT_RIG)
 tests_unit_test_guest_git_CFLAGS = $(AGENT_TEST_CFLAGS)
 tests_unit_test_guest_git_LDADD = $(AGENT_TEST_LIBS)
+tests_unit_test_guest_parts_SOURCES = tests/unit/test_guest_parts.c src/guest/ring.c src/guest/query.c
+tests_unit_test_guest_parts_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_guest_parts_LDADD = libbase.a $(CRYPTO_LIBS) $(CMOCKA_LIBS)

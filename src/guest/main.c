@@ -1,4 +1,5 @@
-/* main.c: hutch-guest, the one program of hutch in a machine; its subcommands, and the names it is called by. */
+/* main.c: hutch-guest, the one program of hutch in a machine; its subcommands, and the names it is called by.
+ */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -26,11 +27,11 @@ static const struct {
     int (*main)(int argc, char **argv);
     const char *about;
 } subcommands[] = {
-    { "serve", serve_main, "answer the host on the machine's ports; --ports FOLDER: on UNIX sockets there" },
-    { "supervise", supervise_main, "keep `serve` alive" },
-    { "session", session_main, "hold one session (started by `serve`)" },
-    { "as", task_as_main, "do one job as a user (started by `serve`)" },
-    { "version", version_main, "say which version this is" },
+    {"serve", serve_main, "answer the host on the machine's ports; --ports FOLDER: on UNIX sockets there"},
+    {"supervise", supervise_main, "keep `serve` alive"},
+    {"session", session_main, "hold one session (started by `serve`)"},
+    {"as", task_as_main, "do one job as a user (started by `serve`)"},
+    {"version", version_main, "say which version this is"},
 };
 
 static int usage(void)

@@ -245,7 +245,8 @@ static void on_linger(uv_timer_t *timer)
     update(output);
 }
 
-void output_init(struct output *output, uv_loop_t *loop, int fd, void (*on_ended)(struct output *output, void *user), void *user)
+void output_init(struct output *output, uv_loop_t *loop, int fd,
+                 void (*on_ended)(struct output *output, void *user), void *user)
 {
     memset(output, 0, sizeof(*output));
     ring_init(&output->ring);

@@ -86,7 +86,8 @@ int place_repository(const char *git_folder, const char *name, char **ret_path, 
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t len = strlen(name);
 
-    if (len == 0 || len > REPOSITORY_NAME_MAX || strspn(name, letters) != len || *name == '.' || *name == '-') {
+    if (len == 0 || len > REPOSITORY_NAME_MAX || strspn(name, letters) != len || *name == '.' ||
+        *name == '-') {
         error_set(err, ERROR_INVALID, "'%.120s' cannot be a repository's name", name);
         return error_hint(err, "letters, digits, '.', '_' and '-', at most %d", REPOSITORY_NAME_MAX);
     }

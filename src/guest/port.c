@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #define PIECE      4096 /* what a port gives at once */
@@ -56,12 +57,33 @@ static void wait_time(struct port *port, uint64_t ms)
     uv_timer_start(&port->timer, on_timer, ms, 0);
 }
 
-/* No host client: look again later, less and less often. */
+/* No host client: look again when one comes, or later, less and less often. */
 static void back_off(struct port *port)
 {
     stop_waiting(port);
+    if (port->edge >= 0)
+        wait_readable(port, port->edge);
     wait_time(port, port->retry_ms);
     port->retry_ms = port->retry_ms * 2 < PORT_RETRY_MAX_MS ? port->retry_ms * 2 : PORT_RETRY_MAX_MS;
+}
+
+static void watch_edge(struct port *port)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+    port->edge = epoll_create1(EPOLL_CLOEXEC);
+    if (port->edge >= 0 && epoll_ctl(port->edge, EPOLL_CTL_ADD, port->fd, &event)) {
+        close(port->edge);
+        port->edge = -1;
+    }
+}
+
+/* What was told so far is about to be looked at. */
+static void forget_edge(struct port *port)
+{
+    struct epoll_event event;
+    if (port->edge >= 0)
+        epoll_wait(port->edge, &event, 1, 0);
 }
 
 /* Gives the descriptor up; the next look opens or accepts anew. */
@@ -69,13 +91,15 @@ static void drop(struct port *port)
 {
     stop_waiting(port);
     cleanup_close(&port->fd);
-    port->fd = -1;
+    cleanup_close(&port->edge);
+    port->fd = port->edge = -1;
     hello_guest_reset(&port->hello);
 }
 
 /* ---- the session ---- */
 
-static void on_request(struct h2_session *session, struct h2_stream *stream, const struct h2_head *head, void *user)
+static void on_request(struct h2_session *session, struct h2_stream *stream, const struct h2_head *head,
+                       void *user)
 {
     struct port *port = user;
     call_begin(port->agent, stream, head);
@@ -90,7 +114,8 @@ static int filter(struct link *link, const uint8_t *data, size_t len, struct buf
         hello_guest_release(&port->hello, out);
     else
         hello_guest_receive(&port->hello, data, len, out);
-    /* the key was found: the bytes before it may still be of the old session, which nobody will answer any more */
+    /* the key was found: the bytes before it may still be of the old session, which nobody will answer any
+     * more */
     return port->hello.live ? (int)(out->len - before) : -1;
 }
 
@@ -119,15 +144,16 @@ static void on_over(struct link *link, const struct error *err, void *user)
 
 static int begin_session(struct port *port, const struct buf *early, struct error **err)
 {
-    static const struct link_ops ops = { .session = { .on_request = on_request },
-                                         .on_over = on_over,
-                                         .filter = filter,
-                                         .filter_holds = filter_holds };
-    const struct h2_options options = { .trusted = true };
+    static const struct link_ops ops = {.session = {.on_request = on_request},
+                                        .on_over = on_over,
+                                        .filter = filter,
+                                        .filter_holds = filter_holds};
+    const struct h2_options options = {.trusted = true};
     enum h2_role role = port->role == PORT_SERVES ? H2_SERVER : H2_CLIENT;
 
     stop_waiting(port);
-    int rc = link_create(&port->agent->loop, port->fd, role, &options, &ops, port, buf_data(early), early->len, &port->link, err);
+    int rc = link_create(&port->agent->loop, port->fd, role, &options, &ops, port, buf_data(early),
+                         early->len, &port->link, err);
     if (rc)
         return rc;
     port->fd = -1;
@@ -138,7 +164,8 @@ static int begin_session(struct port *port, const struct buf *early, struct erro
 
 /* ---- without a session ---- */
 
-/* Reads until the port is empty or HTTP/2 begins. Returns 1 then, 0 when there is no host client, -1 when the descriptor is no good. */
+/* Reads until the port is empty or HTTP/2 begins. Returns 1 then, 0 when there is no host client, -1 when the
+ * descriptor is no good. */
 static int drain(struct port *port, struct buf *pass)
 {
     uint8_t piece[PIECE];
@@ -159,7 +186,8 @@ static int drain(struct port *port, struct buf *pass)
     }
 }
 
-/* Answers the last complete hello. The reply fits any port that has a client; one that does not take it has none. */
+/* Answers the last complete hello. The reply fits any port that has a client; one that does not take it has
+ * none. */
 static bool reply(struct port *port)
 {
     uint8_t out[HELLO_REPLY_SIZE];
@@ -178,6 +206,7 @@ static void listen_to(struct port *port)
     auto(error) struct error *err = NULL;
 
     buf_init(&pass, 0);
+    forget_edge(port);
     int state = drain(port, &pass);
     if (state > 0 && port->hello.have_hello && !reply(port))
         state = 0;
@@ -190,6 +219,7 @@ static void listen_to(struct port *port)
         log_warning("%s: %s", port->name, err->message);
     if (state > 0) {
         port->retry_ms = PORT_RETRY_MIN_MS;
+        stop_waiting(port);
         wait_readable(port, port->fd);
         return;
     }
@@ -202,6 +232,16 @@ static void listen_to(struct port *port)
         look(port);
     else
         back_off(port);
+}
+
+/* Another hutch-guest may have been here, with a session that the host still takes for live: a GOAWAY ends it
+ * at once. Without it the host waits for a ping's deadline. A host in its hello throws it away. */
+static void say_anew(struct port *port)
+{
+    static const uint8_t goaway[17] = {0, 0, 8, 7};
+
+    if (write(port->fd, goaway, sizeof(goaway)) < 0)
+        log_debug("%s: nobody there yet", port->name);
 }
 
 /* A descriptor first, then whatever it has. */
@@ -221,7 +261,9 @@ static void look(struct port *port)
             wait_time(port, port->looks++ < FIND_QUICK ? PORT_FIND_MS : PORT_RETRY_MAX_MS);
             return;
         }
+        watch_edge(port);
         log_info("%s: found its device", port->name);
+        say_anew(port);
     }
     listen_to(port);
 }
@@ -237,13 +279,14 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     look(waiter->port);
 }
 
-int port_init(struct port *port, struct agent *agent, const char *name, enum port_role role, struct error **err)
+int port_init(struct port *port, struct agent *agent, const char *name, enum port_role role,
+              struct error **err)
 {
     memset(port, 0, sizeof(*port));
     port->agent = agent;
     port->name = name;
     port->role = role;
-    port->fd = port->listener = -1;
+    port->fd = port->listener = port->edge = -1;
     port->retry_ms = PORT_RETRY_MIN_MS;
     hello_guest_init(&port->hello);
     if (!agent->place.machine) {
@@ -265,6 +308,7 @@ void port_finish(struct port *port)
         link_close(port->link, false);
     port->link = NULL;
     cleanup_close(&port->fd);
+    cleanup_close(&port->edge);
     cleanup_close(&port->listener);
     uv_close((uv_handle_t *)&port->timer, NULL);
 }

@@ -16,9 +16,9 @@
 /* Nobody may have loaded it before the init system's own device manager runs. */
 static void load_driver(void)
 {
-    static const char *const argv[] = { "modprobe", "-q", "virtio_console", NULL };
+    static const char *const argv[] = {"modprobe", "-q", "virtio_console", NULL};
     static int64_t last_ns;
-    const struct spawn spawn = { .argv = argv, .in = -1, .out = -1, .err = -1 };
+    const struct spawn spawn = {.argv = argv, .in = -1, .out = -1, .err = -1};
     int64_t now = units_monotonic_ns();
     pid_t pid;
     int status;

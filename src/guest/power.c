@@ -22,8 +22,8 @@ struct power {
 static bool ask_init(const struct power *power)
 {
     const char *verb = power->reboot ? "reboot" : "poweroff";
-    const char *const systemd[] = { "systemctl", "--no-block", verb, NULL };
-    const char *const other[] = { verb, NULL };
+    const char *const systemd[] = {"systemctl", "--no-block", verb, NULL};
+    const char *const other[] = {verb, NULL};
     auto(error) struct error *err = NULL;
 
     const char *const *argv = file_exists("/run/systemd/system") ? systemd : other;

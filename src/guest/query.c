@@ -41,7 +41,8 @@ static int decode(const char *s, size_t len, char **ret, struct error **err)
         }
         int high = len - i > 2 ? hex_value(s[i + 1]) : -1, low = high >= 0 ? hex_value(s[i + 2]) : -1;
         if (low < 0 || (high == 0 && low == 0))
-            return error_set(err, ERROR_USAGE, "'%.*s' is not percent-encoded as it must be", len < 200 ? (int)len : 200, s);
+            return error_set(err, ERROR_USAGE, "'%.*s' is not percent-encoded as it must be",
+                             len < 200 ? (int)len : 200, s);
         out[n++] = (char)(high * 16 + low);
         i += 2;
     }
@@ -77,7 +78,8 @@ static int parse_parameter(const char *s, size_t len, struct query *query, struc
     size_t value_at = key_len < len ? key_len + 1 : len;
     if (key_len > len)
         key_len = len;
-    char **key = &query->parameter[query->parameter_count].key, **value = &query->parameter[query->parameter_count].value;
+    char **key = &query->parameter[query->parameter_count].key,
+         **value = &query->parameter[query->parameter_count].value;
     query->parameter_count++;
     int rc = decode(s, key_len, key, err);
     if (!rc)
@@ -128,7 +130,8 @@ int query_path(const struct query *query, const char **ret_path, struct error **
     if (!path)
         return error_set(err, ERROR_USAGE, "the parameter 'path' is missing");
     if (*path != '/' || strlen(path) > QUERY_PATH_MAX)
-        return error_set(err, ERROR_INVALID, "'%.200s' is not an absolute path of at most %d bytes", path, QUERY_PATH_MAX);
+        return error_set(err, ERROR_INVALID, "'%.200s' is not an absolute path of at most %d bytes", path,
+                         QUERY_PATH_MAX);
     *ret_path = path;
     return 0;
 }

@@ -20,9 +20,11 @@ struct query {
     size_t parameter_count;
 };
 
-/* True if the path part of target (up to '?') matches a pattern such as "/v1/tcp/" and a star, which stands for one element. */
+/* True if the path part of target (up to '?') matches a pattern such as "/v1/tcp/" and a star, which stands
+ * for one element. */
 bool query_matches(const char *pattern, const char *target);
-/* Decodes a target that matches. ERROR_USAGE for a bad escape, a NUL, too many parameters or one twice. Finish in any case. */
+/* Decodes a target that matches. ERROR_USAGE for a bad escape, a NUL, too many parameters or one twice.
+ * Finish in any case. */
 int query_parse(const char *pattern, const char *target, struct query *query, struct error **err);
 void query_finish(struct query *query);
 /* Value or NULL. */

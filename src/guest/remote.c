@@ -1,5 +1,5 @@
-/* remote.c: git-remote-hutch, the remote helper of `hutch::NAME`: what fetch and push in a work tree speak to is the bare
- * repository NAME of this machine. */
+/* remote.c: git-remote-hutch, the remote helper of `hutch::NAME`: what fetch and push in a work tree speak to
+ * is the bare repository NAME of this machine. */
 #include "guest/remote.h"
 
 #include "base/alloc.h"
@@ -55,9 +55,16 @@ static int become_owner(const char *repository, struct error **err)
 /* What git tells us about the work tree's own repository must not reach a program that serves another one. */
 static void leave_work_tree(void)
 {
-    static const char *const names[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
-                                         "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE",
-                                         "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_CONFIG_PARAMETERS" };
+    static const char *const names[] = {"GIT_DIR",
+                                        "GIT_WORK_TREE",
+                                        "GIT_INDEX_FILE",
+                                        "GIT_OBJECT_DIRECTORY",
+                                        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                                        "GIT_COMMON_DIR",
+                                        "GIT_NAMESPACE",
+                                        "GIT_PREFIX",
+                                        "GIT_QUARANTINE_PATH",
+                                        "GIT_CONFIG_PARAMETERS"};
     for (size_t i = 0; i < countof(names); i++)
         unsetenv(names[i]);
 }

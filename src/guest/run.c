@@ -39,8 +39,8 @@ static int failure(const char *name, int status, const char *said, struct error 
     return error_set(err, ERROR_FAILED, "%s ended with status %d", name, status);
 }
 
-int run_command(const struct place *place, const char *user, bool own, const char *const *argv, char **ret_out,
-                int *ret_status, struct error **err)
+int run_command(const struct place *place, const char *user, bool own, const char *const *argv,
+                char **ret_out, int *ret_status, struct error **err)
 {
     const char *full[ARGV_MAX];
     size_t n = 0;
@@ -61,7 +61,7 @@ int run_command(const struct place *place, const char *user, bool own, const cha
     autoclose int out = memfd_create("out", MFD_CLOEXEC), errors = memfd_create("err", MFD_CLOEXEC);
     if (out < 0 || errors < 0)
         return error_set_errno(err, errno, "cannot keep the output of '%s'", argv[0]);
-    const struct spawn spawn = { .argv = full, .in = -1, .out = out, .err = errors, .new_session = true };
+    const struct spawn spawn = {.argv = full, .in = -1, .out = out, .err = errors, .new_session = true};
     int rc = spawn_start(&spawn, &pid, err);
     if (!rc)
         rc = spawn_wait(pid, &status, err);

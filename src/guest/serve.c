@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "guest/agent.h"
+#include "guest/cgroup.h"
 #include "guest/health.h"
 #include "guest/port.h"
 
@@ -15,7 +16,7 @@
 static const struct {
     const char *name;
     enum port_role role;
-} port_list[] = { { "control", PORT_SERVES }, { "egress", PORT_CALLS }, { "bulk", PORT_SERVES } };
+} port_list[] = {{"control", PORT_SERVES}, {"egress", PORT_CALLS}, {"bulk", PORT_SERVES}};
 
 struct server {
     struct agent agent;
@@ -49,7 +50,10 @@ static int start(struct server *server, struct error **err)
 
     if (rc)
         return rc;
-    if (!agent->place.machine) {
+    if (agent->place.machine) {
+        /* helpers of the agent before us: nobody waits for them, and their work is begun anew */
+        cgroup_signal(CGROUP_TASKS, SIGKILL);
+    } else {
         uv_signal_start(&server->terminate, on_terminate, SIGTERM);
         setenv("HUTCH_GUEST_STATE", agent->place.state, 1);
     }

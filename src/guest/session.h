@@ -1,6 +1,6 @@
-/* session.h: one session: a process of its own (`hutch-guest session`) that holds the program's terminal or pipes, keeps what it
- * printed and outlives hutch-guest. hutch-guest reaches it by a SOCK_SEQPACKET socket, sessions/ID.sock; sessions/ID.json has
- * what is known when the process is gone.
+/* session.h: one session: a process of its own (`hutch-guest session`) that holds the program's terminal or
+ * pipes, keeps what it printed and outlives hutch-guest. hutch-guest reaches it by a SOCK_SEQPACKET socket,
+ * sessions/ID.sock; sessions/ID.json has what is known when the process is gone.
  *
  * A message is one JSON object of at most SESSION_MESSAGE_MAX bytes. One request a connection, by "op":
  *   show                       -> {"session":{…}}
@@ -8,9 +8,9 @@
  *   resize {rows,columns}      -> {}
  *   signal {signal}            -> {}
  *   delete                     -> {} after all its processes are gone; the session process ends
- *   stdout|stderr {from} + fd  -> {"offset":N}, bytes into fd; at last {"done":true}, then fd is closed. The connection's end
- *                                 without it: cut. {"error":…} in its place says why.
- *   stdin + fd                 -> {} at once; the client says {"end":true} when the end of fd is an orderly one;
+ *   stdout|stderr {from} + fd  -> {"offset":N}, bytes into fd; at last {"done":true}, then fd is closed. The
+ * connection's end without it: cut. {"error":…} in its place says why. stdin + fd                 -> {} at
+ * once; the client says {"end":true} when the end of fd is an orderly one;
  *                                 {"done":true} when all is written, or the program takes no more
  * An error is {"error":{…}}. A client that goes away is detached; that never ends anything. */
 #ifndef HUTCH_GUEST_SESSION_H
@@ -59,7 +59,7 @@ struct session {
     char *cwd, *command; /* as shown */
     pid_t pid;           /* of the program: leader of its own session and process group; 0: reaped */
     pid_t shown_pid;
-    int master;   /* pty, or -1 */
+    int master;                               /* pty, or -1 */
     int program_in, program_out, program_err; /* our ends, before input and output take them over */
     bool has_cgroup, has_input;
     struct input input;
@@ -77,10 +77,11 @@ struct session {
 };
 
 /* ---- session_child.c: the program ---- */
-/* Starts it: forks, sets the child up, executes. On success pid and the program_… descriptors are set. A program that cannot be
- * executed is no error: it ends with 126 or 127 and the reason on its stderr. */
+/* Starts it: forks, sets the child up, executes. On success pid and the program_… descriptors are set. A
+ * program that cannot be executed is no error: it ends with 126 or 127 and the reason on its stderr. */
 int session_child_start(struct session *session, struct error **err);
-/* To the foreground process group of the terminal, else to the program's group. ERROR_STATE when it has ended. */
+/* To the foreground process group of the terminal, else to the program's group. ERROR_STATE when it has
+ * ended. */
 int session_child_signal(struct session *session, int signal, struct error **err);
 /* To every process of the session: its cgroup, else all with its session id. */
 void session_child_signal_all(struct session *session, int signal);
@@ -102,8 +103,8 @@ json_t *session_json(const struct session *session);
 void session_save(const struct session *session);
 /* Kills what runs and, when that is done, answers the deleters and ends the process. */
 void session_delete(struct session *session);
-/* hutch-guest session ID FOLDER BIN: descriptor 3 is the starter's socket (gets {"session":…} or {"error":…}), 4 a file with the
- * body of POST /v1/sessions. Returns the exit status. */
+/* hutch-guest session ID FOLDER BIN: descriptor 3 is the starter's socket (gets {"session":…} or
+ * {"error":…}), 4 a file with the body of POST /v1/sessions. Returns the exit status. */
 int session_main(int argc, char **argv);
 
 #endif

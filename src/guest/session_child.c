@@ -23,12 +23,12 @@ static const struct {
     const char *name;
     int number;
 } signals[] = {
-    { "HUP", SIGHUP },     { "INT", SIGINT },   { "QUIT", SIGQUIT }, { "KILL", SIGKILL }, { "USR1", SIGUSR1 },
-    { "USR2", SIGUSR2 },   { "PIPE", SIGPIPE }, { "ALRM", SIGALRM }, { "TERM", SIGTERM }, { "CONT", SIGCONT },
-    { "STOP", SIGSTOP },   { "TSTP", SIGTSTP }, { "TTIN", SIGTTIN }, { "TTOU", SIGTTOU }, { "WINCH", SIGWINCH },
-    { "ABRT", SIGABRT },   { "SEGV", SIGSEGV }, { "BUS", SIGBUS },   { "FPE", SIGFPE },   { "ILL", SIGILL },
-    { "TRAP", SIGTRAP },   { "URG", SIGURG },   { "PROF", SIGPROF }, { "POLL", SIGPOLL }, { "CHLD", SIGCHLD },
-    { "VTALRM", SIGVTALRM }, { "XCPU", SIGXCPU }, { "XFSZ", SIGXFSZ }, { "SYS", SIGSYS }, { "PWR", SIGPWR },
+    {"HUP", SIGHUP},       {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL}, {"USR1", SIGUSR1},
+    {"USR2", SIGUSR2},     {"PIPE", SIGPIPE}, {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"CONT", SIGCONT},
+    {"STOP", SIGSTOP},     {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU}, {"WINCH", SIGWINCH},
+    {"ABRT", SIGABRT},     {"SEGV", SIGSEGV}, {"BUS", SIGBUS},   {"FPE", SIGFPE},   {"ILL", SIGILL},
+    {"TRAP", SIGTRAP},     {"URG", SIGURG},   {"PROF", SIGPROF}, {"POLL", SIGPOLL}, {"CHLD", SIGCHLD},
+    {"VTALRM", SIGVTALRM}, {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ}, {"SYS", SIGSYS},   {"PWR", SIGPWR},
 };
 
 int session_signal_number(const char *name, int *ret_signal, struct error **err)
@@ -70,10 +70,12 @@ static void child_fail(int status, const char *what, const char *object, int err
 
 static void child_reset(void)
 {
+    static const int ours[] = {SIGPIPE, SIGHUP, SIGINT, SIGTERM,
+                               SIGCHLD}; /* stand_alone and libuv; all else is as it was */
     sigset_t none;
     sigemptyset(&none);
-    for (int s = 1; s < NSIG; s++)
-        signal(s, SIG_DFL);
+    for (size_t i = 0; i < countof(ours); i++)
+        signal(ours[i], SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     umask(022);
     prctl(PR_SET_DUMPABLE, 1);
@@ -84,7 +86,8 @@ static void child_take_stdio(const struct child_setup *setup)
     if (setsid() < 0 || (setup->session->spec.pty && ioctl(setup->in, TIOCSCTTY, 0)))
         _exit(STATUS_NOT_EXECUTABLE);
     /* the three may already sit on 0, 1 or 2: copies above them first */
-    int in = fcntl(setup->in, F_DUPFD, 10), out = fcntl(setup->out, F_DUPFD, 10), err = fcntl(setup->err, F_DUPFD, 10);
+    int in = fcntl(setup->in, F_DUPFD, 10), out = fcntl(setup->out, F_DUPFD, 10),
+        err = fcntl(setup->err, F_DUPFD, 10);
     if (in < 0 || out < 0 || err < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
         _exit(STATUS_NOT_EXECUTABLE);
     fd_close_from(3, NULL, 0);
@@ -121,7 +124,8 @@ static int open_pty(struct session *session, int *ret_slave, struct error **err)
 {
     char name[64];
     struct termios modes;
-    struct winsize size = { .ws_row = (unsigned short)session->spec.rows, .ws_col = (unsigned short)session->spec.columns };
+    struct winsize size = {.ws_row = (unsigned short)session->spec.rows,
+                           .ws_col = (unsigned short)session->spec.columns};
 
     autoclose int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (master < 0 || grantpt(master) || unlockpt(master) || ptsname_r(master, name, sizeof(name)))
@@ -131,7 +135,8 @@ static int open_pty(struct session *session, int *ret_slave, struct error **err)
         return error_set_errno(err, errno, "cannot open the terminal '%s'", name);
     /* so that the program can open its terminal by name after it became the user */
     if (geteuid() == 0 && fchown(slave, session->user->uid, (gid_t)-1))
-        return error_set_errno(err, errno, "cannot give the terminal '%s' to '%s'", name, session->user->name);
+        return error_set_errno(err, errno, "cannot give the terminal '%s' to '%s'", name,
+                               session->user->name);
     if (tcgetattr(slave, &modes) == 0) {
         modes.c_iflag |= IUTF8;
         tcsetattr(slave, TCSANOW, &modes);
@@ -194,7 +199,7 @@ static char **build_argv(const struct session *session)
 
 int session_child_start(struct session *session, struct error **err)
 {
-    int child[3] = { -1, -1, -1 };
+    int child[3] = {-1, -1, -1};
     autofree char *cgroup = xasprintf(CGROUP_SESSIONS "/%s", session->id);
 
     session->master = session->program_in = session->program_out = session->program_err = -1;
@@ -202,9 +207,14 @@ int session_child_start(struct session *session, struct error **err)
     if (rc)
         return rc;
     session->has_cgroup = cgroup_make(cgroup);
-    const struct child_setup setup = { .session = session, .in = child[0], .out = child[1], .err = child[2],
-                                       .argv = build_argv(session), .env = build_environment(session),
-                                       .cgroup = session->has_cgroup ? cgroup : NULL, .cwd = session->cwd };
+    const struct child_setup setup = {.session = session,
+                                      .in = child[0],
+                                      .out = child[1],
+                                      .err = child[2],
+                                      .argv = build_argv(session),
+                                      .env = build_environment(session),
+                                      .cgroup = session->has_cgroup ? cgroup : NULL,
+                                      .cwd = session->cwd};
     session->pid = fork();
     if (session->pid < 0)
         return error_set_errno(err, errno, "cannot start a process");
@@ -261,7 +271,8 @@ void session_child_signal_all(struct session *session, int signal)
         kill(session->pid, signal);
     DIR *proc = opendir("/proc");
     for (struct dirent *entry; proc && (entry = readdir(proc));)
-        if (!units_parse_number(entry->d_name, 2, INT32_MAX, &pid, NULL) && in_session(entry->d_name, session->shown_pid))
+        if (!units_parse_number(entry->d_name, 2, INT32_MAX, &pid, NULL) &&
+            in_session(entry->d_name, session->shown_pid))
             kill((pid_t)pid, signal);
     if (proc)
         closedir(proc);
@@ -269,7 +280,7 @@ void session_child_signal_all(struct session *session, int signal)
 
 int session_child_resize(struct session *session, int64_t rows, int64_t columns, struct error **err)
 {
-    const struct winsize size = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns };
+    const struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
 
     if (session->master < 0)
         return error_set(err, ERROR_STATE, "the session '%s' has no terminal", session->id);

@@ -40,7 +40,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 }
 
 int session_client_create(uv_loop_t *loop, const char *folder, const char *id, json_t *request, int fd,
-                          session_client_fn on_message, void *user, struct session_client **ret_client, struct error **err)
+                          session_client_fn on_message, void *user, struct session_client **ret_client,
+                          struct error **err)
 {
     autofree char *path = xasprintf("%s/%s.sock", folder, id);
     autofree char *text = json_text(request);

@@ -124,7 +124,8 @@ static int op_delete(struct session_peer *peer, const json_t *ask, int *fd, stru
     return 0;
 }
 
-static int attach_output(struct session_peer *peer, struct output *output, const json_t *ask, int *fd, struct error **err)
+static int attach_output(struct session_peer *peer, struct output *output, const json_t *ask, int *fd,
+                         struct error **err)
 {
     int64_t from = -1;
     uint64_t offset;
@@ -132,8 +133,8 @@ static int attach_output(struct session_peer *peer, struct output *output, const
 
     int rc = json_opt_number(ask, "from", 0, INT64_MAX, &from, err);
     if (!rc)
-        rc = output_attach(output, *fd, from < 0 ? output->ring.start : (uint64_t)from, on_reader_end, peer, &reader,
-                           &offset, err);
+        rc = output_attach(output, *fd, from < 0 ? output->ring.start : (uint64_t)from, on_reader_end, peer,
+                           &reader, &offset, err);
     if (rc)
         return rc;
     *fd = -1;
@@ -150,7 +151,8 @@ static int op_stdout(struct session_peer *peer, const json_t *ask, int *fd, stru
 static int op_stderr(struct session_peer *peer, const json_t *ask, int *fd, struct error **err)
 {
     if (peer->session->spec.pty) {
-        error_set(err, ERROR_STATE, "the session '%s' has a terminal and no stderr of its own", peer->session->id);
+        error_set(err, ERROR_STATE, "the session '%s' has a terminal and no stderr of its own",
+                  peer->session->id);
         return error_hint(err, "what it prints is in its stdout");
     }
     return attach_output(peer, &peer->session->err, ask, fd, err);
@@ -176,9 +178,9 @@ static const struct {
     bool with_fd;
     int (*run)(struct session_peer *peer, const json_t *ask, int *fd, struct error **err);
 } operations[] = {
-    { "show", false, op_show },     { "wait", false, op_wait },     { "resize", false, op_resize },
-    { "signal", false, op_signal }, { "delete", false, op_delete }, { "stdout", true, op_stdout },
-    { "stderr", true, op_stderr },  { "stdin", true, op_stdin },
+    {"show", false, op_show},     {"wait", false, op_wait},     {"resize", false, op_resize},
+    {"signal", false, op_signal}, {"delete", false, op_delete}, {"stdout", true, op_stdout},
+    {"stderr", true, op_stderr},  {"stdin", true, op_stdin},
 };
 
 static int run_operation(struct session_peer *peer, const json_t *ask, int *fd, struct error **err)
@@ -190,7 +192,8 @@ static int run_operation(struct session_peer *peer, const json_t *ask, int *fd, 
         if (strcmp(operations[i].name, name))
             continue;
         if (operations[i].with_fd != (*fd >= 0))
-            return error_set(err, ERROR_PROTOCOL, "'%s' came with%s a descriptor", name, *fd >= 0 ? "" : "out");
+            return error_set(err, ERROR_PROTOCOL, "'%s' came with%s a descriptor", name,
+                             *fd >= 0 ? "" : "out");
         return operations[i].run(peer, ask, fd, err);
     }
     return rc ? rc : error_set(err, ERROR_PROTOCOL, "there is no '%.32s'", name);

@@ -28,18 +28,20 @@ static const char *state_name(const struct session *session)
 
 static size_t attached(const struct session *session)
 {
-    return session->out.reader_count > session->err.reader_count ? session->out.reader_count : session->err.reader_count;
+    return session->out.reader_count > session->err.reader_count ? session->out.reader_count
+                                                                 : session->err.reader_count;
 }
 
 json_t *session_json(const struct session *session)
 {
-    json_t *o = json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:I}",
-                          "id", session->id, "state", state_name(session), "pty", session->spec.pty,
-                          "pid", (json_int_t)session->shown_pid, "attached", (json_int_t)attached(session),
-                          "exit_status", (json_int_t)session->exit_status, "signal", (json_int_t)session->signal,
-                          "timed_out", session->timed_out, "started_ns", (json_int_t)session->started_ns,
-                          "ended_ns", (json_int_t)session->ended_ns, "user_us", (json_int_t)session->user_us,
-                          "system_us", (json_int_t)session->system_us, "max_rss", (json_int_t)session->max_rss);
+    json_t *o =
+        json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:I}", "id", session->id,
+                  "state", state_name(session), "pty", session->spec.pty, "pid",
+                  (json_int_t)session->shown_pid, "attached", (json_int_t)attached(session), "exit_status",
+                  (json_int_t)session->exit_status, "signal", (json_int_t)session->signal, "timed_out",
+                  session->timed_out, "started_ns", (json_int_t)session->started_ns, "ended_ns",
+                  (json_int_t)session->ended_ns, "user_us", (json_int_t)session->user_us, "system_us",
+                  (json_int_t)session->system_us, "max_rss", (json_int_t)session->max_rss);
     require(o != NULL);
     json_object_set_new(o, "out_total", json_integer((json_int_t)session->out.ring.total));
     json_object_set_new(o, "err_total", json_integer((json_int_t)session->err.ring.total));
@@ -241,7 +243,8 @@ static int start(struct session *session, struct error **err)
     return 0;
 }
 
-/* Leaves what hutch-guest has: its session and terminal, its signals; keeps its freedom from the OOM killer. */
+/* Leaves what hutch-guest has: its session and terminal, its signals; keeps its freedom from the OOM killer.
+ */
 static void stand_alone(void)
 {
     setsid();
@@ -253,7 +256,7 @@ static void stand_alone(void)
 
 int session_main(int argc, char **argv)
 {
-    struct session session = { .listen_fd = -1 };
+    struct session session = {.listen_fd = -1};
     auto(error) struct error *err = NULL;
     auto(json) json_t *answer = NULL;
 

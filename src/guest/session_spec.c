@@ -37,7 +37,8 @@ static int read_environment(const json_t *body, char ***ret, struct error **err)
             return error_set(err, ERROR_INVALID, "'%.64s' cannot be a variable's name", key);
         if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value) ||
             json_string_length(value) > SESSION_STRING_MAX)
-            return error_set(err, ERROR_INVALID, "the variable '%.64s' must be a string without NUL of at most %d bytes", key,
+            return error_set(err, ERROR_INVALID,
+                             "the variable '%.64s' must be a string without NUL of at most %d bytes", key,
                              SESSION_STRING_MAX);
         list[n++] = xasprintf("%s=%s", key, json_string_value(value));
     }
@@ -46,9 +47,11 @@ static int read_environment(const json_t *body, char ***ret, struct error **err)
 
 int session_spec_read(const json_t *body, struct session_spec *ret_spec, struct error **err)
 {
-    struct session_spec spec = { .rows = ROWS_DEFAULT, .columns = COLUMNS_DEFAULT };
+    struct session_spec spec = {.rows = ROWS_DEFAULT, .columns = COLUMNS_DEFAULT};
 
-    int rc = json_is_object(body) ? 0 : error_set(err, ERROR_INVALID, "the body must be an object that says what to start");
+    int rc = json_is_object(body)
+                 ? 0
+                 : error_set(err, ERROR_INVALID, "the body must be an object that says what to start");
     if (!rc)
         rc = json_opt_strings(body, "argv", SESSION_ARGV_MAX, SESSION_STRING_MAX, &spec.argv, err);
     if (!rc)

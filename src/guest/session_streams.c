@@ -1,4 +1,5 @@
-/* session_streams.c: stdin, stdout and stderr of a session: a socket pair between the session's process and the stream. */
+/* session_streams.c: stdin, stdout and stderr of a session: a socket pair between the session's process and
+ * the stream. */
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/units.h"
@@ -46,14 +47,16 @@ static struct error *lost_error(const struct call *call)
     json_t *record = session_table_read(call->agent->place.sessions, call->query.argument[0], true);
 
     if (record)
-        error_set(&err, ERROR_STATE, "the session '%s' was lost: its process is gone", call->query.argument[0]);
+        error_set(&err, ERROR_STATE, "the session '%s' was lost: its process is gone",
+                  call->query.argument[0]);
     else
         error_set(&err, ERROR_NOT_FOUND, "there is no session '%.40s'", call->query.argument[0]);
     json_decref(record);
     return err;
 }
 
-/* Connects to the session's process with one end of a fresh pair. NULL: the call was answered with the error. */
+/* Connects to the session's process with one end of a fresh pair. NULL: the call was answered with the error.
+ */
 static struct attach *attach_begin(struct call *call, json_t *request, session_client_fn on_message)
 {
     struct attach *attach = xnew(struct attach);
@@ -75,8 +78,8 @@ static struct attach *attach_begin(struct call *call, json_t *request, session_c
         return NULL;
     }
     attach->fd = pair[0];
-    if (session_client_create(&call->agent->loop, call->agent->place.sessions, call->query.argument[0], request, pair[1],
-                              on_message, attach, &attach->client, &err)) {
+    if (session_client_create(&call->agent->loop, call->agent->place.sessions, call->query.argument[0],
+                              request, pair[1], on_message, attach, &attach->client, &err)) {
         if (err->code == ERROR_NOT_FOUND) {
             error_free(err);
             err = lost_error(call);
@@ -104,11 +107,12 @@ static void begin_output(struct attach *attach, json_t *message)
     struct call *call = attach->call;
     char offset[32] = "0";
     struct error *err = NULL;
-    const struct pump_options options = { .fd_in = attach->fd, .fd_out = -1, .own_fds = true, .hold_end = true,
-                                          .on_done = on_output_done };
+    const struct pump_options options = {
+        .fd_in = attach->fd, .fd_out = -1, .own_fds = true, .hold_end = true, .on_done = on_output_done};
 
-    snprintf(offset, sizeof(offset), "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(message, "offset")));
-    const struct h2_field fields[] = { { "content-type", "application/octet-stream" }, { "hutch-offset", offset } };
+    snprintf(offset, sizeof(offset), "%" JSON_INTEGER_FORMAT,
+             json_integer_value(json_object_get(message, "offset")));
+    const struct h2_field fields[] = {{"content-type", "application/octet-stream"}, {"hutch-offset", offset}};
     int rc = h2_respond(call->stream, 200, fields, countof(fields), true, &err);
     if (!rc)
         rc = pump_create(&call->agent->loop, call->stream, &options, attach, &attach->pump, &err);
@@ -121,7 +125,8 @@ static void begin_output(struct attach *attach, json_t *message)
     call->stream = NULL;
 }
 
-static void on_output_message(struct session_client *client, json_t *message, const struct error *err, void *user)
+static void on_output_message(struct session_client *client, json_t *message, const struct error *err,
+                              void *user)
 {
     struct attach *attach = user;
 
@@ -194,7 +199,8 @@ static void on_input_pumped(struct pump *pump, enum pump_end end, const struct e
         session_client_send(attach->client, json_pack("{s:b}", "end", 1));
 }
 
-static void on_input_message(struct session_client *client, json_t *message, const struct error *err, void *user)
+static void on_input_message(struct session_client *client, json_t *message, const struct error *err,
+                             void *user)
 {
     struct attach *attach = user;
     struct call *call = attach->call;
@@ -220,8 +226,8 @@ void sessions_stdin(struct call *call)
 
     if (!attach)
         return;
-    const struct pump_options options = { .fd_in = -1, .fd_out = attach->fd, .own_fds = true, .keep_stream = true,
-                                          .on_done = on_input_pumped };
+    const struct pump_options options = {
+        .fd_in = -1, .fd_out = attach->fd, .own_fds = true, .keep_stream = true, .on_done = on_input_pumped};
     if (pump_create(&call->agent->loop, call->stream, &options, attach, &attach->pump, &err)) {
         attach_fail(attach, err);
         return;

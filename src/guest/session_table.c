@@ -8,9 +8,9 @@
 #include <signal.h>
 #include <string.h>
 
-#define TABLE_MAX   1024 /* entries that are looked at */
-#define RECORD_MAX  (64 * 1024)
-#define SUFFIX      ".json"
+#define TABLE_MAX  1024 /* entries that are looked at */
+#define RECORD_MAX (64 * 1024)
+#define SUFFIX     ".json"
 
 bool session_id_valid(const char *id)
 {

@@ -5,6 +5,7 @@
 #include "base/spawn.h"
 #include "base/units.h"
 #include "guest/api.h"
+#include "guest/cgroup.h"
 #include "guest/session.h"
 #include "guest/session_client.h"
 #include "guest/session_table.h"
@@ -87,8 +88,8 @@ static void ask(struct call *call, json_t *request)
         call_fail(call, not_found(call_id(call)));
         return;
     }
-    if (session_client_create(&call->agent->loop, call->agent->place.sessions, call_id(call), request, -1, on_ask_answer, call,
-                              &client, &err)) {
+    if (session_client_create(&call->agent->loop, call->agent->place.sessions, call_id(call), request, -1,
+                              on_ask_answer, call, &client, &err)) {
         if (err->code == ERROR_NOT_FOUND) {
             error_free(err);
             answer_without_process(call);
@@ -192,6 +193,7 @@ static int check_limits(struct call *call, struct error **err)
     size_t live, ended;
     autofree char *oldest = NULL;
 
+    cgroup_sweep(call->agent->place.sessions);
     session_table_count(call->agent->place.sessions, &live, &ended, &oldest);
     if (live >= SESSIONS_LIVE_MAX) {
         error_set(err, ERROR_LIMIT, "%d sessions run already", SESSIONS_LIVE_MAX);
@@ -202,7 +204,8 @@ static int check_limits(struct call *call, struct error **err)
     autoclose int fd = -1;
     autofree char *path = xasprintf("%s/%s.sock", call->agent->place.sessions, oldest);
     static const char request[] = "{\"op\":\"delete\"}";
-    if (fd_unix_connect(path, SOCK_SEQPACKET, &fd, NULL) || fd_send(fd, request, strlen(request), NULL, 0, NULL) <= 0)
+    if (fd_unix_connect(path, SOCK_SEQPACKET, &fd, NULL) ||
+        fd_send(fd, request, strlen(request), NULL, 0, NULL) <= 0)
         session_table_forget(call->agent->place.sessions, oldest);
     return 0;
 }
@@ -227,7 +230,7 @@ static int start_process(struct call *call, int *ret_fd, struct error **err)
 {
     const struct place *place = &call->agent->place;
     autofree char *id = units_random_hex(ID_BYTES);
-    const char *const argv[] = { place->program, "session", id, place->sessions, place->bin, NULL };
+    const char *const argv[] = {place->program, "session", id, place->sessions, place->bin, NULL};
     int pair[2];
     pid_t pid;
     autoclose int spec = -1;
@@ -238,8 +241,13 @@ static int start_process(struct call *call, int *ret_fd, struct error **err)
     if (rc)
         return rc;
     autoclose int ours = pair[0], theirs = pair[1];
-    const struct spawn spawn = { .argv = argv, .in = -1, .out = -1, .err = 2, .keep = { theirs, spec }, .keep_count = 2,
-                                 .new_session = true };
+    const struct spawn spawn = {.argv = argv,
+                                .in = -1,
+                                .out = -1,
+                                .err = 2,
+                                .keep = {theirs, spec},
+                                .keep_count = 2,
+                                .new_session = true};
     rc = fd_set_nonblocking(ours, true, err);
     if (!rc)
         rc = spawn_start(&spawn, &pid, err);
@@ -339,7 +347,8 @@ static void on_list_late(uv_timer_t *timer)
     list_finish(timer->data);
 }
 
-static void on_list_answer(struct session_client *client, json_t *message, const struct error *err, void *user)
+static void on_list_answer(struct session_client *client, json_t *message, const struct error *err,
+                           void *user)
 {
     struct list_entry *entry = user;
     struct list *list = entry->list;
@@ -373,8 +382,8 @@ void sessions_list(struct call *call)
     for (size_t i = 0; i < list->count; i++) {
         struct list_entry *entry = &list->entries[i];
         entry->list = list;
-        if (session_client_create(&call->agent->loop, folder, ids[i], json_pack("{s:s}", "op", "show"), -1, on_list_answer,
-                                  entry, &entry->client, NULL) == 0)
+        if (session_client_create(&call->agent->loop, folder, ids[i], json_pack("{s:s}", "op", "show"), -1,
+                                  on_list_answer, entry, &entry->client, NULL) == 0)
             list->pending++;
         entry->record = session_table_read(folder, ids[i], true);
     }

@@ -29,7 +29,8 @@ static void ignore_farewells(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* stderr becomes the kernel's log, which the console and the journal show; nothing of the root file system stays open. */
+/* stderr becomes the kernel's log, which the console and the journal show; nothing of the root file system
+ * stays open. */
 static void detach_stdio(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), log = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
@@ -51,7 +52,8 @@ static void become(const char *const *argv)
 {
     sigset_t none;
 
-    /* the supervisor blocks SIGCHLD to wait for it; a mask is inherited over exec, and serve lives by that signal */
+    /* the supervisor blocks SIGCHLD to wait for it; a mask is inherited over exec, and serve lives by that
+     * signal */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     execv(PLACE_PROGRAM, (char *const *)argv);
@@ -61,9 +63,10 @@ static void become(const char *const *argv)
 
 int supervise_begin(int argc, char **argv)
 {
-    static const char *const inits[] = { "/sbin/init", "/lib/systemd/systemd", "/usr/lib/systemd/systemd", "/etc/init", "/bin/init",
-                                         "/bin/sh" };
-    static const char *const supervise[] = { SELF, "supervise", NULL };
+    static const char *const inits[] = {
+        "/sbin/init", "/lib/systemd/systemd", "/usr/lib/systemd/systemd", "/etc/init", "/bin/init",
+        "/bin/sh"};
+    static const char *const supervise[] = {SELF, "supervise", NULL};
     pid_t pid = fork();
 
     /* without a child the machine still starts; hutch says then that its agent does not answer */
@@ -83,26 +86,33 @@ int supervise_begin(int argc, char **argv)
 
 static pid_t start_serve(void)
 {
-    static const char *const serve[] = { SELF, "serve", NULL };
+    static const char *const serve[] = {SELF, "serve", NULL};
+    sigset_t none;
     pid_t pid = fork();
 
-    if (pid == 0)
+    if (pid == 0) {
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
         become(serve);
+    }
     return pid;
 }
 
-/* The init system moves everybody into a group of its own when it starts; then we leave it. True when it is done for good. */
+/* The init system moves everybody into a group of its own when it starts; then we leave it. True when it is
+ * done for good. */
 static bool settle_cgroup(pid_t serve)
 {
-    if (access("/run/systemd/system", F_OK) != 0 || !cgroup_make(CGROUP_AGENT) || !cgroup_make(CGROUP_SESSIONS))
+    if (access("/run/systemd/system", F_OK) != 0 || !cgroup_make(CGROUP_AGENT) ||
+        !cgroup_make(CGROUP_SESSIONS))
         return false;
     return cgroup_enter(CGROUP_AGENT) && (serve <= 0 || cgroup_adopt(CGROUP_AGENT, serve));
 }
 
-/* Waits for a child, at most ms (-1: for ever). Returns its pid, or 0. SIGCHLD is blocked: it is taken here. */
+/* Waits for a child, at most ms (-1: for ever). Returns its pid, or 0. SIGCHLD is blocked: it is taken here.
+ */
 static pid_t wait_child(int ms)
 {
-    const struct timespec limit = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+    const struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     sigset_t set;
     pid_t pid = waitpid(-1, NULL, WNOHANG);
 
@@ -144,7 +154,10 @@ int supervise_main(int argc, char **argv)
             continue;
         serve = -1;
         bool crash_loop = units_monotonic_ns() - started < (int64_t)SHORT_LIFE * 1000000;
-        back_off = !crash_loop ? 0 : back_off == 0 ? BACK_OFF_MIN : back_off * 2 < BACK_OFF_MAX ? back_off * 2 : BACK_OFF_MAX;
+        back_off = !crash_loop                   ? 0
+                   : back_off == 0               ? BACK_OFF_MIN
+                   : back_off * 2 < BACK_OFF_MAX ? back_off * 2
+                                                 : BACK_OFF_MAX;
         log_warning("hutch-guest serve ended; it is started again%s", crash_loop ? " after a while" : "");
         if (crash_loop)
             usleep((useconds_t)back_off * 1000);

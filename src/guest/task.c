@@ -22,7 +22,7 @@ struct task {
     const char *content_type;
     char *name; /* of the program, for messages */
     pid_t pid;
-    int status;  /* -1: runs */
+    int status;          /* -1: runs */
     int in, out, commit; /* our ends */
     int err;
     struct pump *pump;
@@ -120,7 +120,8 @@ static struct error *task_error(struct task *task)
     while (len && text[len - 1] == '\n')
         text[--len] = '\0';
     if (task->status > 128)
-        error_set(&err, ERROR_FAILED, "%s was ended by signal %d%s%s", task->name, task->status - 128, len ? ": " : "", text);
+        error_set(&err, ERROR_FAILED, "%s was ended by signal %d%s%s", task->name, task->status - 128,
+                  len ? ": " : "", text);
     else
         error_set(&err, ERROR_FAILED, "%s: %s%d", task->name, len ? "" : "ended with status ", task->status);
     if (len && task->status <= 128) {
@@ -170,9 +171,9 @@ static void on_out_done(struct pump *pump, enum pump_end end, const struct error
 static bool begin_pump(struct task *task, int fd_in, int fd_out, struct error **err)
 {
     struct call *call = task->call;
-    const struct h2_field fields[] = { { "content-type", task->content_type } };
-    const struct pump_options options = { .fd_in = fd_in, .fd_out = fd_out, .own_fds = true, .hold_end = true,
-                                          .on_done = on_out_done };
+    const struct h2_field fields[] = {{"content-type", task->content_type}};
+    const struct pump_options options = {
+        .fd_in = fd_in, .fd_out = fd_out, .own_fds = true, .hold_end = true, .on_done = on_out_done};
 
     if (h2_respond(call->stream, 200, fields, countof(fields), true, err))
         return false;
@@ -362,7 +363,8 @@ static int make_ends(struct task *task, struct ends *ends, struct error **err)
     return rc;
 }
 
-static int spawn_helper(struct task *task, const struct task_options *options, const struct ends *ends, struct error **err)
+static int spawn_helper(struct task *task, const struct task_options *options, const struct ends *ends,
+                        struct error **err)
 {
     const struct place *place = &task->call->agent->place;
     const char *argv[TASK_ARGV_MAX + 5];
@@ -377,8 +379,13 @@ static int spawn_helper(struct task *task, const struct task_options *options, c
         argv[n++] = options->argv[i];
     }
     argv[n] = NULL;
-    const struct spawn spawn = { .argv = argv, .in = ends->in, .out = ends->out, .err = ends->err, .keep = { ends->commit },
-                                 .keep_count = task->commits ? 1 : 0, .new_session = true };
+    const struct spawn spawn = {.argv = argv,
+                                .in = ends->in,
+                                .out = ends->out,
+                                .err = ends->err,
+                                .keep = {ends->commit},
+                                .keep_count = task->commits ? 1 : 0,
+                                .new_session = true};
     return spawn_start(&spawn, &task->pid, err);
 }
 
@@ -414,7 +421,7 @@ static void discard(struct task *task)
 void task_start(struct call *call, const struct task_options *options)
 {
     struct task *task = xnew(struct task);
-    struct ends ends = { -1, -1, -1, -1 };
+    struct ends ends = {-1, -1, -1, -1};
     struct error *err = NULL;
 
     task->call = call;
@@ -439,7 +446,8 @@ void task_start(struct call *call, const struct task_options *options)
     children_watch(&call->agent->children, task->pid, on_exit_status, task);
     call->state = task;
     call->on_gone = task_gone;
-    const struct pump_options in = { .fd_in = -1, .fd_out = task->in, .keep_stream = true, .on_done = on_in_done };
+    const struct pump_options in = {
+        .fd_in = -1, .fd_out = task->in, .keep_stream = true, .on_done = on_in_done};
     if (task->shape == TASK_IN && pump_create(&call->agent->loop, call->stream, &in, task, &task->pump, &err))
         fail_begin(task, err);
     else if (task->shape == TASK_DUPLEX && !begin_pump(task, task->out, task->out, &err))

@@ -46,8 +46,8 @@ int task_as_main(int argc, char **argv)
         error_set_errno(&err, errno, "cannot enter '/'");
     if (!err) {
         execvp(argv[3], argv + 3);
-        error_set(&err, errno == ENOENT ? ERROR_MISSING : ERROR_FAILED, "the machine cannot run '%s': %s", argv[3],
-                  strerror(errno));
+        error_set(&err, errno == ENOENT ? ERROR_MISSING : ERROR_FAILED, "the machine cannot run '%s': %s",
+                  argv[3], strerror(errno));
         if (errno == ENOENT)
             error_hint(&err, "install the package that has '%s' in the machine", argv[3]);
     }

@@ -16,8 +16,8 @@
 
 static int connect_loopback(uint16_t port, int *ret_fd, struct error **err)
 {
-    const struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port),
-                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int on = 1;
     int sys = 0;
     socklen_t len = sizeof(sys);
@@ -28,7 +28,7 @@ static int connect_loopback(uint16_t port, int *ret_fd, struct error **err)
     if (connect(fd, (const struct sockaddr *)&address, sizeof(address)))
         sys = errno;
     if (sys == EINPROGRESS) {
-        struct pollfd wait = { .fd = fd, .events = POLLOUT };
+        struct pollfd wait = {.fd = fd, .events = POLLOUT};
         if (poll(&wait, 1, CONNECT_MS) != 1)
             sys = ETIMEDOUT;
         else
@@ -50,7 +50,7 @@ static void on_done(struct pump *pump, enum pump_end end, const struct error *er
 
 void tcp_connect(struct call *call)
 {
-    static const struct h2_field fields[] = { { "content-type", "application/octet-stream" } };
+    static const struct h2_field fields[] = {{"content-type", "application/octet-stream"}};
     uint64_t port;
     struct pump *pump;
     struct error *err = NULL;
@@ -61,7 +61,7 @@ void tcp_connect(struct call *call)
         rc = connect_loopback((uint16_t)port, &fd, &err);
     if (!rc)
         rc = h2_respond(call->stream, 200, fields, countof(fields), true, &err);
-    const struct pump_options options = { .fd_in = fd, .fd_out = fd, .own_fds = true, .on_done = on_done };
+    const struct pump_options options = {.fd_in = fd, .fd_out = fd, .own_fds = true, .on_done = on_done};
     if (!rc)
         rc = pump_create(&call->agent->loop, call->stream, &options, call, &pump, &err);
     if (!rc) {

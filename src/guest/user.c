@@ -87,7 +87,8 @@ static struct user *find_account(const char *name, uid_t uid, bool by_uid)
     char *cursor = data, *line, *field[7];
     while ((line = next_line(&cursor))) {
         uint32_t entry_uid, entry_gid;
-        if (split_line(line, field, 7) != 7 || !parse_id(field[2], &entry_uid) || !parse_id(field[3], &entry_gid))
+        if (split_line(line, field, 7) != 7 || !parse_id(field[2], &entry_uid) ||
+            !parse_id(field[3], &entry_gid))
             continue;
         if (by_uid ? entry_uid != uid : strcmp(field[0], name) != 0)
             continue;

@@ -22,14 +22,15 @@
 #define LIMIT_MS 60000
 #define STEP_MS  10
 
-static const char *const port_names[] = { [RIG_CONTROL] = "control", [RIG_BULK] = "bulk" };
+static const char *const port_names[] = {[RIG_CONTROL] = "control", [RIG_BULK] = "bulk"};
 
 /* ---- the agent ---- */
 
 static void start_agent(struct rig *rig)
 {
-    const char *const argv[] = { "./hutch-guest", "serve", "--ports", rig->folder, "--root", rig->folder, NULL };
-    const struct spawn spawn = { .argv = argv, .in = -1, .out = -1, .err = 2 };
+    const char *const argv[] = {"./hutch-guest", "serve",     "--ports", rig->folder,
+                                "--root",        rig->folder, NULL};
+    const struct spawn spawn = {.argv = argv, .in = -1, .out = -1, .err = 2};
     struct error *err = NULL;
 
     if (spawn_start(&spawn, &rig->serve, &err))
@@ -48,7 +49,7 @@ static void shake_hands(int fd, struct rig *rig, enum rig_port port)
     for (int tries = 0; tries < LIMIT_MS / 250; tries++) {
         hello_host_make(&hello, out);
         assert_int_equal(write(fd, out, sizeof(out)), sizeof(out));
-        struct pollfd p = { .fd = fd, .events = POLLIN };
+        struct pollfd p = {.fd = fd, .events = POLLIN};
         while (poll(&p, 1, 250) == 1) {
             size_t used;
             uint32_t version;
@@ -73,8 +74,8 @@ static void on_over(struct link *link, const struct error *err, void *user)
 
 static void connect_port(struct rig *rig, enum rig_port port)
 {
-    static const struct link_ops ops = { .on_over = on_over };
-    const struct h2_options options = { .trusted = true };
+    static const struct link_ops ops = {.on_over = on_over};
+    const struct h2_options options = {.trusted = true};
     autofree char *path = xasprintf("%s/%s.sock", rig->folder, port_names[port]);
     int fd = -1;
 
@@ -84,7 +85,8 @@ static void connect_port(struct rig *rig, enum rig_port port)
         usleep(STEP_MS * 1000);
     }
     shake_hands(fd, rig, port);
-    assert_int_equal(link_create(&rig->loop, fd, H2_CLIENT, &options, &ops, &rig->link[port], NULL, 0, &rig->link[port], NULL),
+    assert_int_equal(link_create(&rig->loop, fd, H2_CLIENT, &options, &ops, &rig->link[port], NULL, 0,
+                                 &rig->link[port], NULL),
                      0);
 }
 
@@ -250,10 +252,14 @@ static void on_close(struct h2_stream *stream, uint32_t code, void *user)
     s->closed = true;
 }
 
-static const struct h2_stream_ops stream_ops = { .on_head = on_head, .on_data = on_data, .on_end = on_end,
-                                                 .on_writable = on_writable, .on_close = on_close };
+static const struct h2_stream_ops stream_ops = {.on_head = on_head,
+                                                .on_data = on_data,
+                                                .on_end = on_end,
+                                                .on_writable = on_writable,
+                                                .on_close = on_close};
 
-static void open_on(struct rig *rig, enum rig_port port, struct rig_stream *s, const char *method, const char *path, bool body)
+static void open_on(struct rig *rig, enum rig_port port, struct rig_stream *s, const char *method,
+                    const char *path, bool body)
 {
     struct error *err = NULL;
 
@@ -262,7 +268,8 @@ static void open_on(struct rig *rig, enum rig_port port, struct rig_stream *s, c
     s->offset = -1;
     buf_init(&s->in, 0);
     assert_non_null(rig->link[port]);
-    s->stream = h2_request(link_session(rig->link[port]), method, path, NULL, NULL, 0, body, &stream_ops, s, &err);
+    s->stream =
+        h2_request(link_session(rig->link[port]), method, path, NULL, NULL, 0, body, &stream_ops, s, &err);
     if (!s->stream)
         fail_msg("%s", err->message);
 }
@@ -410,7 +417,8 @@ char *rig_get(struct rig *rig, const char *path)
     return text;
 }
 
-int rig_send(struct rig *rig, const char *method, const char *path, const char *text, size_t len, json_t **ret)
+int rig_send(struct rig *rig, const char *method, const char *path, const char *text, size_t len,
+             json_t **ret)
 {
     struct rig_stream s;
     size_t done = 0;

@@ -1,4 +1,5 @@
-/* agent_rig.h: a real `hutch-guest serve --ports` for a test, spoken to over its UNIX sockets as the host does. */
+/* agent_rig.h: a real `hutch-guest serve --ports` for a test, spoken to over its UNIX sockets as the host
+ * does. */
 #ifndef HUTCH_TESTS_AGENT_RIG_H
 #define HUTCH_TESTS_AGENT_RIG_H
 
@@ -27,7 +28,8 @@ void rig_restart_agent(struct rig *rig);
 /* Runs the loop until *flag; fails the test after 60 s. */
 void rig_until(struct rig *rig, const bool *flag);
 
-/* One JSON call on control. Returns the status; *ret (may be NULL) is the body, which the caller json_decrefs. */
+/* One JSON call on control. Returns the status; *ret (may be NULL) is the body, which the caller
+ * json_decrefs. */
 int rig_call(struct rig *rig, const char *method, const char *path, json_t *body /* taken */, json_t **ret);
 /* The code of an error answer ("not-found"), or "" for another. */
 const char *rig_error_code(const json_t *body);
@@ -44,11 +46,11 @@ struct rig_stream {
     int64_t offset; /* hutch-offset, -1 */
     bool headed, ended, closed;
     uint32_t code;
-    struct buf in;     /* what came, unless check is set */
-    bool paused;       /* takes no bytes: they wait */
-    bool check;        /* what comes is compared with the pattern instead of kept */
-    uint64_t received; /* bytes */
-    bool wrong;        /* check failed */
+    struct buf in;          /* what came, unless check is set */
+    bool paused;            /* takes no bytes: they wait */
+    bool check;             /* what comes is compared with the pattern instead of kept */
+    uint64_t received;      /* bytes */
+    bool wrong;             /* check failed */
     uint64_t to_send, sent; /* pattern bytes of the body */
     size_t unconsumed;
 };
@@ -72,6 +74,7 @@ uint8_t rig_pattern(uint64_t offset);
 /* A whole GET; the body as a string that the caller frees. The stream must have ended in order. */
 char *rig_get(struct rig *rig, const char *path);
 /* A whole PUT or POST of a string; returns the status, *ret as for rig_call. */
-int rig_send(struct rig *rig, const char *method, const char *path, const char *text, size_t len, json_t **ret);
+int rig_send(struct rig *rig, const char *method, const char *path, const char *text, size_t len,
+             json_t **ret);
 
 #endif

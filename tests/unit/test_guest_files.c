@@ -1,4 +1,4 @@
-/* Files, tar, git, tcp and identity of a real hutch-guest. */
+/* Files, tar, tcp, identity and health of a real hutch-guest, and what it refuses. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -71,7 +71,7 @@ static mode_t mode_of(const char *name)
 /* Runs a command of the host's; its output (caller frees). */
 static char *run(const char *first, ...)
 {
-    const char *argv[32] = { first };
+    const char *argv[32] = {first};
     size_t n = 1;
     va_list args;
     struct error *err = NULL;
@@ -81,7 +81,7 @@ static char *run(const char *first, ...)
     while ((argv[n] = va_arg(args, const char *)))
         n++;
     va_end(args);
-    const struct spawn spawn = { .argv = argv, .in = -1, .out = -1, .err = -1 };
+    const struct spawn spawn = {.argv = argv, .in = -1, .out = -1, .err = -1};
     if (spawn_run(&spawn, 60000, 1 << 20, &out, &err))
         fail_msg("%s", err->message);
     return out;
@@ -180,7 +180,8 @@ static void only_regular_files_are_read(void **state)
 static void big_files_pass_in_bounded_memory(void **state)
 {
     struct rig_stream s;
-    autofree char *path = files_path("files", "big", ""), *status = xasprintf("/proc/%d/status", (int)rig.serve);
+    autofree char *path = files_path("files", "big", ""),
+                  *status = xasprintf("/proc/%d/status", (int)rig.serve);
     const uint64_t total = 200ull * 1024 * 1024;
     autofree char *data = NULL;
     long peak = 0;
@@ -197,13 +198,16 @@ static void big_files_pass_in_bounded_memory(void **state)
     rig_stream_free(&s);
     assert_int_equal(file_read(status, 65536, &data, NULL, NULL), 0);
     assert_int_equal(sscanf(strstr(data, "VmHWM:"), "VmHWM: %ld", &peak), 1);
+#ifndef __SANITIZE_ADDRESS__
     assert_true(peak < 16 * 1024);
+#endif
 }
 
 static void folders_are_described(void **state)
 {
     autofree char *link = at("link"), *odd = at("a\nb"), *raw = at("\xff\xfe");
-    autofree char *list_path = files_path("files/list", "", ""), *stat_path = files_path("files/stat", "link", "");
+    autofree char *list_path = files_path("files/list", "", ""),
+                  *stat_path = files_path("files/stat", "link", "");
     auto(json) json_t *one = NULL;
     size_t lines = 0, odd_seen = 0, raw_seen = 0;
 
@@ -240,7 +244,8 @@ static void folders_are_described(void **state)
 
 static void folders_are_made(void **state)
 {
-    autofree char *path = files_path("files/folder", "a/b/c", "&mode=0750"), *over = files_path("files/folder", "file/x", "");
+    autofree char *path = files_path("files/folder", "a/b/c", "&mode=0750"),
+                  *over = files_path("files/folder", "file/x", "");
 
     assert_int_equal(rig_call(&rig, "POST", path, NULL, NULL), 200);
     assert_int_equal(mode_of("a/b/c"), S_IFDIR | 0750);
@@ -274,7 +279,8 @@ static void what_is_done_is_done_as_the_user(void **state)
 static void a_tree_goes_round_by_tar(void **state)
 {
     struct rig_stream s;
-    autofree char *tree = at("-tree"), *inside = at("-tree/a\nb \xff"), *link = at("-tree/link"), *to = at("to");
+    autofree char *tree = at("-tree"), *inside = at("-tree/a\nb \xff"), *link = at("-tree/link"),
+                  *to = at("to");
     autofree char *out = files_path("tar", "-tree", ""), *in = files_path("tar", "to", "");
     auto(json) json_t *none = NULL, *bad = NULL;
 
@@ -295,7 +301,8 @@ static void a_tree_goes_round_by_tar(void **state)
 
     autofree char *missing = files_path("tar", "none", "");
     assert_int_equal(rig_call(&rig, "GET", missing, NULL, &none), 404);
-    assert_non_null(strstr(json_string_value(json_object_get(json_object_get(none, "error"), "message")), "none"));
+    assert_non_null(
+        strstr(json_string_value(json_object_get(json_object_get(none, "error"), "message")), "none"));
     assert_int_equal(rig_send(&rig, "PUT", in, "no archive at all", 17, &bad), 500);
     autofree char *nowhere = files_path("tar", "nowhere", "");
     assert_int_equal(rig_send(&rig, "PUT", nowhere, "x", 1, NULL), 404);
@@ -308,7 +315,8 @@ static void a_failing_tar_is_cut(void **state)
 
     if (geteuid() != 0)
         skip();
-    autofree char *tree = at("tree"), *secret = at("tree/secret"), *path = files_path("tar", "tree", "&user=nobody");
+    autofree char *tree = at("tree"), *secret = at("tree/secret"),
+                  *path = files_path("tar", "tree", "&user=nobody");
     chmod(rig.folder, 0755);
     mkdir(tree, 0755);
     put("tree/open", "x");
@@ -322,11 +330,77 @@ static void a_failing_tar_is_cut(void **state)
     rig_stream_free(&s);
 }
 
+static size_t descriptors(void)
+{
+    autofree char *folder = xasprintf("/proc/%d/fd", (int)rig.serve);
+    autofree char *names = run("ls", folder, NULL);
+    size_t n = 0;
+    for (char *p = names; *p; p++)
+        n += *p == '\n';
+    return n;
+}
+
+/* Opens a stream, lets it begin and cuts it. */
+static void begin_and_cut(const char *method, const char *path)
+{
+    struct rig_stream s;
+    bool body = strcmp(method, "GET") != 0;
+
+    rig_open(&rig, &s, method, path, body);
+    s.paused = true;
+    if (body)
+        rig_stream_write(&s, "0123", 4);
+    for (int i = 0; i < 3; i++)
+        uv_run(&rig.loop, UV_RUN_NOWAIT);
+    h2_stream_reset(s.stream, H2_CANCEL);
+    rig_stream_finish(&s);
+    rig_stream_free(&s);
+}
+
+/* Streams that are cut at any point leave no descriptor behind, and no helper. */
+static void nothing_is_left_of_what_was_cut(void **state)
+{
+    autofree char *file = files_path("files", "big", ""), *tar = files_path("tar", "", "");
+    autofree char *pack = xstrdup("/v1/git/demo/receive-pack");
+    char id[40];
+
+    assert_int_equal(rig_call(&rig, "POST", "/v1/git/demo", json_object(), NULL), 200);
+    autofree char *big = xcalloc(1 << 20, 1);
+    assert_int_equal(send_file("big", "", big, 1 << 20, NULL), 200);
+    rig_exec(&rig, id, NULL, "cat", NULL);
+    autofree char *input = xasprintf("/v1/sessions/%s/stdin", id),
+                  *output = xasprintf("/v1/sessions/%s/stdout", id);
+    autofree char *wait = xasprintf("/v1/sessions/%s/wait", id);
+    size_t before = descriptors();
+    for (int i = 0; i < 15; i++) { /* fewer than the session's own limits bear if they leaked */
+        begin_and_cut("GET", file);
+        begin_and_cut("PUT", file);
+        begin_and_cut("GET", tar);
+        begin_and_cut("PUT", tar);
+        begin_and_cut("POST", pack);
+        begin_and_cut("POST", input);
+        begin_and_cut("GET", output);
+        begin_and_cut("GET", wait);
+    }
+    for (int i = 0; i < 500 && descriptors() > before; i++)
+        assert_int_equal(rig_call(&rig, "GET", "/v1/health", NULL, NULL), 200);
+    assert_int_equal(descriptors(), before);
+    autofree char *children = xasprintf("/proc/%d/task/%d/children", (int)rig.serve, (int)rig.serve);
+    for (int i = 0; i < 500; i++) {
+        autofree char *list = NULL;
+        file_read(children, 4096, &list, NULL, NULL);
+        if (!strchr(list, ' ') || !strchr(strchr(list, ' ') + 1, ' '))
+            return; /* the session's process alone */
+        assert_int_equal(rig_call(&rig, "GET", "/v1/health", NULL, NULL), 200);
+    }
+    fail_msg("helpers go on after their streams were cut");
+}
+
 /* ---- tcp ---- */
 
 static void a_port_is_reached(void **state)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(address);
     struct rig_stream s;
     char in[16];
@@ -345,7 +419,8 @@ static void a_port_is_reached(void **state)
     int client = accept(listener, NULL, NULL);
     assert_int_equal(recv(client, in, sizeof(in), 0), 4);
     assert_memory_equal(in, "ping", 4);
-    while (recv(client, in, sizeof(in), MSG_DONTWAIT) != 0) /* the end came through, the other way is still open */
+    while (recv(client, in, sizeof(in), MSG_DONTWAIT) !=
+           0) /* the end came through, the other way is still open */
         uv_run(&rig.loop, UV_RUN_NOWAIT);
     assert_int_equal(send(client, "pong", 4, 0), 4);
     close(client);
@@ -370,7 +445,8 @@ static void identity_is_written(void **state)
     file_replace(hosts, before, strlen(before), 0644, NULL);
     for (int i = 0; i < 2; i++)
         assert_int_equal(rig_call(&rig, "PUT", "/v1/identity",
-                                  json_pack("{s:s, s:s, s:s}", "hostname", "demo", "git_name", "--Ada \"L\"", "git_mail", "a@b.c"),
+                                  json_pack("{s:s, s:s, s:s}", "hostname", "demo", "git_name", "--Ada \"L\"",
+                                            "git_mail", "a@b.c"),
                                   NULL),
                          200);
     file_read(hostname, 4096, &name, NULL, NULL);
@@ -381,8 +457,68 @@ static void identity_is_written(void **state)
     autofree char *sign = run("git", "config", "--file", config, "commit.gpgsign", NULL);
     assert_string_equal(user, "--Ada \"L\"\n");
     assert_string_equal(sign, "false\n");
-    assert_int_equal(rig_call(&rig, "PUT", "/v1/identity", json_pack("{s:s}", "hostname", "../x y"), NULL), 422);
-    assert_int_equal(rig_call(&rig, "PUT", "/v1/identity", json_pack("{s:s}", "timezone", "../../etc/passwd"), NULL), 422);
+    assert_int_equal(rig_call(&rig, "PUT", "/v1/identity", json_pack("{s:s}", "hostname", "../x y"), NULL),
+                     422);
+    assert_int_equal(
+        rig_call(&rig, "PUT", "/v1/identity", json_pack("{s:s}", "timezone", "../../etc/passwd"), NULL), 422);
+}
+
+/* ---- the rest of the API ---- */
+
+static json_int_t number(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static const char *text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+    return s ? s : "";
+}
+
+static void bad_requests_are_refused(void **state)
+{
+    static const struct {
+        const char *method, *path, *body;
+        int status;
+    } cases[] = {
+        {"GET", "/v1/nothing", NULL, 404},
+        {"DELETE", "/v1/health", NULL, 400},
+        {"POST", "/v1/sessions", "[]", 422},
+        {"POST", "/v1/sessions", "{\"argv\":[\"true\"],\"env\":{\"A=B\":\"\"}}", 422},
+        {"POST", "/v1/sessions", "{\"argv\":[\"tr\\u0000ue\"]}", 400},
+        {"POST", "/v1/sessions", "{\"argv\":[\"true\"]", 400},
+        {"POST", "/v1/sessions", "{\"argv\":[\"true\"],\"rows\":0,\"pty\":true}", 422},
+        {"PUT", "/v1/clock", "{\"time_ns\":1800000000000000000}", 409},
+        {"PUT", "/v1/power", "{\"action\":\"poweroff\"}", 409},
+        {"PUT", "/v1/grow", "{}", 409},
+        {"GET", "/v1/sessions/none/stdout", NULL, 404},
+        {"GET", "/v1/files?path=relative", NULL, 422},
+        {"GET", "/v1/files?path=%2", NULL, 400},
+        {"POST", "/v1/tcp/0", "", 422},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        auto(json) json_t *answer = NULL;
+        const char *body = cases[i].body;
+        int status = body ? rig_send(&rig, cases[i].method, cases[i].path, body, strlen(body), &answer)
+                          : rig_call(&rig, cases[i].method, cases[i].path, NULL, &answer);
+        if (status != cases[i].status)
+            fail_msg("%s %s: %d, not %d", cases[i].method, cases[i].path, status, cases[i].status);
+        assert_true(*rig_error_code(answer));
+    }
+}
+
+static void health_is_told(void **state)
+{
+    auto(json) json_t *health = NULL;
+
+    assert_int_equal(rig_call(&rig, "GET", "/v1/health", NULL, &health), 200);
+    assert_int_equal(number(health, "version"), HELLO_VERSION);
+    assert_true(number(health, "memory_total") > number(health, "memory_available"));
+    assert_true(number(health, "disk_size") >= number(health, "disk_free"));
+    assert_true(number(health, "time_ns") > 1700000000000000000ll);
+    assert_int_equal(strlen(text(health, "boot_id")), 36);
+    assert_true(*text(health, "kernel") && *text(health, "phase"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -399,8 +535,11 @@ int main(void)
         TEST(what_is_done_is_done_as_the_user),
         TEST(a_tree_goes_round_by_tar),
         TEST(a_failing_tar_is_cut),
+        TEST(nothing_is_left_of_what_was_cut),
         TEST(a_port_is_reached),
         TEST(identity_is_written),
+        TEST(bad_requests_are_refused),
+        TEST(health_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

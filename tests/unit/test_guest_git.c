@@ -1,4 +1,5 @@
-/* Code into a machine: the bare repository, a push through the stream, the work tree, and fetch and push inside. */
+/* Code into a machine: the bare repository, a push through the stream, the work tree, and fetch and push
+ * inside. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,10 +25,12 @@
 static struct rig rig;
 static char *source; /* a repository of the host's */
 
-/* git with fixed people and no configuration of the machine that the test runs on; NULL-ended. Output caller frees. */
+/* git with fixed people and no configuration of the machine that the test runs on; NULL-ended. Output caller
+ * frees. */
 static char *git(const char *folder, ...)
 {
-    const char *argv[32] = { "git", "-C", folder, "-c", "user.name=T", "-c", "user.email=t@t", "-c", "init.defaultBranch=main" };
+    const char *argv[32] = {
+        "git", "-C", folder, "-c", "user.name=T", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"};
     size_t n = 9;
     va_list args;
     struct error *err = NULL;
@@ -37,7 +40,7 @@ static char *git(const char *folder, ...)
     while ((argv[n] = va_arg(args, const char *)))
         n++;
     va_end(args);
-    const struct spawn spawn = { .argv = argv, .in = -1, .out = -1, .err = -1 };
+    const struct spawn spawn = {.argv = argv, .in = -1, .out = -1, .err = -1};
     if (spawn_run(&spawn, 60000, 1 << 20, &out, &err))
         fail_msg("%s", err->message);
     out[strcspn(out, "\n")] = '\0';
@@ -96,7 +99,7 @@ static void on_pumped(struct pump *pump, enum pump_end end, const struct error *
 /* `git push fd::3` of everything through POST …/receive-pack, as the host does it. */
 static void push(const char *name, const char *refspec)
 {
-    const char *const argv[] = { "git", "-C", source, "push", "-q", "fd::3", refspec, NULL };
+    const char *const argv[] = {"git", "-C", source, "push", "-q", "fd::3", refspec, NULL};
     autofree char *path = xasprintf("/v1/git/%s/receive-pack", name);
     struct rig_stream s;
     struct pump *pump;
@@ -105,11 +108,13 @@ static void push(const char *name, const char *refspec)
     bool done = false;
 
     assert_int_equal(fd_socketpair(SOCK_STREAM, false, pair, NULL), 0);
-    const struct spawn spawn = { .argv = argv, .in = -1, .out = -1, .err = 2, .keep = { pair[1] }, .keep_count = 1 };
+    const struct spawn spawn = {
+        .argv = argv, .in = -1, .out = -1, .err = 2, .keep = {pair[1]}, .keep_count = 1};
     assert_int_equal(spawn_start(&spawn, &pid, NULL), 0);
     close(pair[1]);
     rig_open(&rig, &s, "POST", path, true);
-    const struct pump_options options = { .fd_in = pair[0], .fd_out = pair[0], .own_fds = true, .on_done = on_pumped };
+    const struct pump_options options = {
+        .fd_in = pair[0], .fd_out = pair[0], .own_fds = true, .on_done = on_pumped};
     assert_int_equal(pump_create(&rig.loop, s.stream, &options, &done, &pump, NULL), 0);
     rig_until(&rig, &done);
     s.stream = NULL;
@@ -141,7 +146,9 @@ static void a_repository_arrives(void **state)
     assert_false(json_is_true(json_object_get(again, "empty")));
     assert_string_equal(text(again, "commit"), head);
 
-    assert_int_equal(checkout("demo", json_pack("{s:s, s:s}", "target", tree, "url", "--ssh://git@host/x.git"), &out), 200);
+    assert_int_equal(
+        checkout("demo", json_pack("{s:s, s:s}", "target", tree, "url", "--ssh://git@host/x.git"), &out),
+        200);
     assert_string_equal(text(out, "path"), tree);
     assert_string_equal(text(out, "head"), "refs/heads/main");
     assert_string_equal(text(out, "commit"), head);
@@ -166,18 +173,21 @@ static void a_repository_arrives(void **state)
 
 static void a_branch_a_tag_a_commit(void **state)
 {
-    autofree char *v1 = git(source, "rev-parse", "v1", NULL), *main_tip = git(source, "rev-parse", "main", NULL);
+    autofree char *v1 = git(source, "rev-parse", "v1", NULL),
+                  *main_tip = git(source, "rev-parse", "main", NULL);
     autofree char *a = target("branch"), *b = target("tag"), *c = target("commit"), *d = target("none");
     auto(json) json_t *branch = NULL, *tag = NULL, *at = NULL;
 
     json_decref(prepare("demo"));
     push("demo", "refs/*:refs/*");
-    assert_int_equal(checkout("demo", json_pack("{s:s, s:s}", "target", a, "ref", "refs/heads/side"), &branch), 200);
+    assert_int_equal(
+        checkout("demo", json_pack("{s:s, s:s}", "target", a, "ref", "refs/heads/side"), &branch), 200);
     assert_string_equal(text(branch, "head"), "refs/heads/side");
     assert_string_equal(text(branch, "commit"), v1);
     autofree char *upstream = git(a, "rev-parse", "--abbrev-ref", "side@{upstream}", NULL);
     assert_string_equal(upstream, "origin/side");
-    assert_int_equal(checkout("demo", json_pack("{s:s, s:s}", "target", b, "ref", "refs/tags/v1"), &tag), 200);
+    assert_int_equal(checkout("demo", json_pack("{s:s, s:s}", "target", b, "ref", "refs/tags/v1"), &tag),
+                     200);
     assert_string_equal(text(tag, "head"), "");
     assert_string_equal(text(tag, "commit"), v1);
     assert_int_equal(checkout("demo", json_pack("{s:s, s:s}", "target", c, "commit", main_tip), &at), 200);
@@ -187,9 +197,11 @@ static void a_branch_a_tag_a_commit(void **state)
     assert_true(file_exists(two));
 
     auto(json) json_t *missing = NULL, *bad = NULL, *taken = NULL;
-    assert_int_equal(checkout("demo", json_pack("{s:s, s:s}", "target", d, "ref", "refs/heads/nothing"), &missing), 500);
+    assert_int_equal(
+        checkout("demo", json_pack("{s:s, s:s}", "target", d, "ref", "refs/heads/nothing"), &missing), 500);
     assert_false(file_exists(d));
-    assert_int_equal(checkout("demo", json_pack("{s:s, s:s}", "target", d, "ref", "--upload-pack=x"), &bad), 422);
+    assert_int_equal(checkout("demo", json_pack("{s:s, s:s}", "target", d, "ref", "--upload-pack=x"), &bad),
+                     422);
     mkdir(d, 0755);
     autofree char *occupied = xasprintf("%s/file", d);
     assert_int_equal(file_replace(occupied, "", 0, 0644, NULL), 0);
@@ -218,8 +230,9 @@ static void fetch_and_push_work_inside(void **state)
 {
     autofree char *tree = target("demo");
     char id[40];
-    static const char script[] = "set -e; git fetch -q; git merge -q --ff-only; cat three; echo 4 > four; git add four;"
-                                 "git -c user.name=A -c user.email=a@a commit -q -m four; git push -q; git push -q origin HEAD:new";
+    static const char script[] =
+        "set -e; git fetch -q; git merge -q --ff-only; cat three; echo 4 > four; git add four;"
+        "git -c user.name=A -c user.email=a@a commit -q -m four; git push -q; git push -q origin HEAD:new";
 
     json_decref(prepare("demo"));
     push("demo", "refs/*:refs/*");
@@ -228,13 +241,15 @@ static void fetch_and_push_work_inside(void **state)
     push("demo", "refs/heads/main:refs/heads/main");
     rig_exec(&rig, id, json_pack("{s:s}", "cwd", tree), "sh", "-c", script, NULL);
     auto(json) json_t *end = rig_wait_session(&rig, id);
-    autofree char *errors = xasprintf("/v1/sessions/%s/stderr", id), *output = xasprintf("/v1/sessions/%s/stdout", id);
+    autofree char *errors = xasprintf("/v1/sessions/%s/stderr", id),
+                  *output = xasprintf("/v1/sessions/%s/stdout", id);
     autofree char *said = rig_get(&rig, errors), *printed = rig_get(&rig, output);
     assert_string_equal(said, "");
     assert_string_equal(printed, "3\n");
     assert_int_equal(json_integer_value(json_object_get(end, "exit_status")), 0);
     autofree char *bare = xasprintf("%s/state/git/demo.git", rig.folder);
-    autofree char *subject = git(bare, "log", "-1", "--format=%s", "main", NULL), *new_one = git(bare, "log", "-1", "--format=%s", "new", NULL);
+    autofree char *subject = git(bare, "log", "-1", "--format=%s", "main", NULL),
+                  *new_one = git(bare, "log", "-1", "--format=%s", "new", NULL);
     assert_string_equal(subject, "four");
     assert_string_equal(new_one, "four");
 }

@@ -99,6 +99,41 @@ static void bytes_pass_both_ways(void **state)
     rig_stream_free(&in);
 }
 
+/* C22: what looks like the protocol's own words is payload like any other. */
+static void the_protocols_constants_are_payload(void **state)
+{
+    static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    uint8_t payload[4096];
+    size_t n = 0;
+    char id[40];
+    struct rig_stream out, in;
+
+    for (int i = 0; i < 8; i++) {
+        memcpy(payload + n, hello_magic, HELLO_MAGIC_SIZE);
+        n += HELLO_MAGIC_SIZE;
+        memset(payload + n, i, HELLO_NONCE_SIZE + 4 + HELLO_KEY_SIZE); /* a whole hello */
+        n += HELLO_NONCE_SIZE + 4 + HELLO_KEY_SIZE;
+        memcpy(payload + n, hello_reply_magic, HELLO_MAGIC_SIZE);
+        n += HELLO_MAGIC_SIZE;
+        memcpy(payload + n, preface, sizeof(preface));
+        n += sizeof(preface);
+        memcpy(payload + n, rig.key[RIG_BULK],
+               HELLO_KEY_SIZE - 1); /* all but the last byte of the next key */
+        n += HELLO_KEY_SIZE - 1;
+    }
+    rig_exec(&rig, id, NULL, "cat", NULL);
+    open_output(&out, id, "stdout");
+    open_input(&in, id);
+    rig_stream_write(&in, payload, n);
+    rig_stream_end(&in);
+    rig_stream_finish(&out);
+    assert_true(out.ended);
+    assert_int_equal(out.received, n);
+    assert_memory_equal(buf_data(&out.in), payload, n);
+    rig_stream_free(&out);
+    rig_stream_free(&in);
+}
+
 static void streams_are_apart_and_ends_are_a_shells(void **state)
 {
     static const struct {
@@ -106,10 +141,10 @@ static void streams_are_apart_and_ends_are_a_shells(void **state)
         int status, signal;
         const char *out, *err;
     } cases[] = {
-        { "echo out; echo err >&2; exit 3", 3, 0, "out\n", "err\n" },
-        { "kill -9 $$", 137, 9, "", "" },
-        { "kill -TERM $$", 143, 15, "", "" },
-        { "printf 'a\\0b'; cat", 0, 0, "a", "" },
+        {"echo out; echo err >&2; exit 3", 3, 0, "out\n", "err\n"},
+        {"kill -9 $$", 137, 9, "", ""},
+        {"kill -TERM $$", 143, 15, "", ""},
+        {"printf 'a\\0b'; cat", 0, 0, "a", ""},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         char id[40];
@@ -193,7 +228,8 @@ static void a_signal_and_a_timeout_reach_all(void **state)
     post(id, "signal", json_pack("{s:s}", "signal", "NONE"), 422);
 
     /* it ignores SIGTERM and so do its children: SIGKILL follows */
-    rig_exec(&rig, id, json_pack("{s:i}", "timeout_ms", 300), "sh", "-c", "trap '' TERM; sh -c 'sleep 100'; sleep 100", NULL);
+    rig_exec(&rig, id, json_pack("{s:i}", "timeout_ms", 300), "sh", "-c",
+             "trap '' TERM; sh -c 'sleep 100'; sleep 100", NULL);
     auto(json) json_t *late = rig_wait_session(&rig, id);
     assert_int_equal(number(late, "exit_status"), 124);
     assert_true(json_is_true(json_object_get(late, "timed_out")));
@@ -205,8 +241,11 @@ static void a_terminal_has_a_size_and_a_foreground(void **state)
     char id[40];
     struct rig_stream out, in;
 
-    rig_exec(&rig, id, json_pack("{s:b, s:i, s:i, s:s}", "pty", 1, "rows", 33, "columns", 101, "term", "vt100"), "sh", "-c",
-             "stty size; echo $TERM; trap 'stty size; exit 5' WINCH; echo ready; while :; do sleep 0.05; done", NULL);
+    rig_exec(
+        &rig, id, json_pack("{s:b, s:i, s:i, s:s}", "pty", 1, "rows", 33, "columns", 101, "term", "vt100"),
+        "sh", "-c",
+        "stty size; echo $TERM; trap 'stty size; exit 5' WINCH; echo ready; while :; do sleep 0.05; done",
+        NULL);
     open_output(&out, id, "stdout");
     rig_stream_until(&out, strlen("33 101\r\nvt100\r\nready\r\n"));
     assert_string_equal(rig_stream_text(&out), "33 101\r\nvt100\r\nready\r\n");
@@ -344,7 +383,8 @@ static void without_a_reader_the_oldest_bytes_go(void **state)
     assert_int_equal(rig_call(&rig, "GET", beyond, NULL, &refused), 422);
 }
 
-/* The first reader may come late (a client needs a moment for its second request): nothing is lost before it. */
+/* The first reader may come late (a client needs a moment for its second request): nothing is lost before it.
+ */
 static void the_first_reader_is_waited_for(void **state)
 {
     char id[40];
@@ -406,7 +446,8 @@ static void a_session_survives_the_agents_death(void **state)
     char id[40];
     struct rig_stream out;
 
-    rig_exec(&rig, id, NULL, "sh", "-c", "i=0; while [ $i -lt 150 ]; do echo line $i; i=$((i+1)); sleep 0.01; done", NULL);
+    rig_exec(&rig, id, NULL, "sh", "-c",
+             "i=0; while [ $i -lt 150 ]; do echo line $i; i=$((i+1)); sleep 0.01; done", NULL);
     open_output(&out, id, "stdout");
     rig_stream_until(&out, 70);
     autofree char *before = xstrdup(rig_stream_text(&out));
@@ -433,7 +474,8 @@ static void a_session_survives_the_agents_death(void **state)
     rig_stream_free(&out);
 }
 
-/* The session's own process is killed: its readers are cut, not ended, and it is listed as lost until it is deleted. */
+/* The session's own process is killed: its readers are cut, not ended, and it is listed as lost until it is
+ * deleted. */
 static void a_lost_session_says_so(void **state)
 {
     char id[40];
@@ -491,57 +533,13 @@ static void sessions_are_listed_and_deleted(void **state)
     assert_false(file_exists(file));
 }
 
-static void bad_requests_are_refused(void **state)
-{
-    static const struct {
-        const char *method, *path, *body;
-        int status;
-    } cases[] = {
-        { "GET", "/v1/nothing", NULL, 404 },
-        { "DELETE", "/v1/health", NULL, 400 },
-        { "POST", "/v1/sessions", "[]", 422 },
-        { "POST", "/v1/sessions", "{\"argv\":[\"true\"],\"env\":{\"A=B\":\"\"}}", 422 },
-        { "POST", "/v1/sessions", "{\"argv\":[\"tr\\u0000ue\"]}", 400 },
-        { "POST", "/v1/sessions", "{\"argv\":[\"true\"]", 400 },
-        { "POST", "/v1/sessions", "{\"argv\":[\"true\"],\"rows\":0,\"pty\":true}", 422 },
-        { "PUT", "/v1/clock", "{\"time_ns\":1800000000000000000}", 409 },
-        { "PUT", "/v1/power", "{\"action\":\"poweroff\"}", 409 },
-        { "PUT", "/v1/grow", "{}", 409 },
-        { "GET", "/v1/sessions/none/stdout", NULL, 404 },
-        { "GET", "/v1/files?path=relative", NULL, 422 },
-        { "GET", "/v1/files?path=%2", NULL, 400 },
-        { "POST", "/v1/tcp/0", "", 422 },
-    };
-    for (size_t i = 0; i < countof(cases); i++) {
-        auto(json) json_t *answer = NULL;
-        const char *body = cases[i].body;
-        int status = body ? rig_send(&rig, cases[i].method, cases[i].path, body, strlen(body), &answer)
-                          : rig_call(&rig, cases[i].method, cases[i].path, NULL, &answer);
-        if (status != cases[i].status)
-            fail_msg("%s %s: %d, not %d", cases[i].method, cases[i].path, status, cases[i].status);
-        assert_true(*rig_error_code(answer));
-    }
-}
-
-static void health_is_told(void **state)
-{
-    auto(json) json_t *health = NULL;
-
-    assert_int_equal(rig_call(&rig, "GET", "/v1/health", NULL, &health), 200);
-    assert_int_equal(number(health, "version"), HELLO_VERSION);
-    assert_true(number(health, "memory_total") > number(health, "memory_available"));
-    assert_true(number(health, "disk_size") >= number(health, "disk_free"));
-    assert_true(number(health, "time_ns") > 1700000000000000000ll);
-    assert_int_equal(strlen(text(health, "boot_id")), 36);
-    assert_true(*text(health, "kernel") && *text(health, "phase"));
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(bytes_pass_both_ways),
+        TEST(the_protocols_constants_are_payload),
         TEST(streams_are_apart_and_ends_are_a_shells),
         TEST(what_cannot_start_says_why),
         TEST(environment_and_folder_arrive),
@@ -558,8 +556,6 @@ int main(void)
         TEST(a_session_survives_the_agents_death),
         TEST(a_lost_session_says_so),
         TEST(sessions_are_listed_and_deleted),
-        TEST(bad_requests_are_refused),
-        TEST(health_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
