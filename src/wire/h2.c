@@ -173,9 +173,11 @@ void h2_leave(struct h2_session *session)
         return;
     if (session->doom && !session->dead)
         die(session, session->doom - 1);
-    if (session->announced || !h2_session_want_send(session))
+    /* What the owner was told of may be gone again (the peer reset the stream): then he is to be told anew. */
+    bool want = h2_session_want_send(session), told = session->announced;
+    session->announced = want;
+    if (!want || told)
         return;
-    session->announced = true;
     if (session->wake)
         session->wake(session->wake_arg);
     if (session->ops.on_want_send)

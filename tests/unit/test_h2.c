@@ -481,6 +481,24 @@ static void callbacks_may_use_the_session(void **state)
     assert_int_equal(w->records[0].data.len, 15);
 }
 
+/* What one was told to send may be gone before one comes to it: the next thing must be told again. */
+static void told_again_after_a_reset(void **state)
+{
+    struct world *w = *state;
+    static struct h2_record one, two;
+    struct h2_stream *first = ask(w, &one, "POST", "/one", true), *second = ask(w, &two, "POST", "/two", true);
+    h2_pair_run(&w->pair);
+    unsigned before = w->want_sends;
+    assert_int_equal(h2_stream_write(first, "x", 1), 1);
+    assert_int_equal(w->want_sends, before + 1);
+    h2_stream_reset(w->records[0].stream, H2_CANCEL);
+    h2_pair_move(w->pair.server, w->pair.client, NULL);
+    assert_int_equal(one.closes, 1);
+    assert_false(h2_session_want_send(w->pair.client));
+    assert_int_equal(h2_stream_write(second, "y", 1), 1);
+    assert_int_equal(w->want_sends, before + 2);
+}
+
 /* A callback that wants to take gets nothing, and is told again when it may. */
 static struct h2_session *greedy;
 static unsigned greedy_told;
@@ -550,6 +568,7 @@ int main(void)
         TEST(destroy_closes_what_is_open),
         TEST(pings_are_answered),
         TEST(callbacks_may_use_the_session),
+        TEST(told_again_after_a_reset),
         TEST(taking_inside_a_callback_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
