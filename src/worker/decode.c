@@ -235,8 +235,9 @@ static int decode_name(const json_t *o, bool list, struct guest_file *ret, struc
     }
     bool element = len > 0 && !memchr(name, '/', (size_t)len) && !(len == 1 && name[0] == '.') &&
                    !(len == 2 && name[0] == '.' && name[1] == '.');
-    bool root = !list && len == 1 && name[0] == '/';
-    if (!element && !root)
+    /* what was asked for by "/" or by "FOLDER/." has no better name */
+    bool itself = !list && len == 1 && (name[0] == '/' || name[0] == '.');
+    if (!element && !itself)
         return error_set(err, ERROR_PROTOCOL, "'name' is not the name of a file in a folder");
     memcpy(ret->name, name, (size_t)len);
     ret->name_len = (uint32_t)len;
