@@ -178,8 +178,10 @@ void machine_sync(struct daemon *daemon, const char *id)
     else if (wanted && !*at)
         attach(daemon, id);
     at = find(daemon, id);
-    if (*at)
+    if (*at) {
+        guest_revive((*at)->guest);
         guest_set_running((*at)->guest, running);
+    }
     relay_retry(daemon, id); /* what waits for the guest may have to give up now */
 }
 

@@ -10,8 +10,8 @@
 
 #define LIMIT_KVM_S      60
 #define LIMIT_EMULATED_S 300
-#define SLICE_MS         500  /* between two looks at whether the machine still runs */
-#define HEALTH_MS        5000 /* of one health call */
+#define SLICE_MS         500   /* between two looks at whether the machine still runs */
+#define HEALTH_MS        15000 /* of one health call */
 #define POLL_MS          200
 #define CONSOLE_LINES    20
 

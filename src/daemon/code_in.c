@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 
 #define REPOS_MAX    32
-#define PREPARE_MS   30000
+#define PREPARE_MS   120000
 #define PUSH_MS      (6 * 3600 * 1000)
 #define CHECKOUT_MS  (3600 * 1000)
 #define STACK_SIZE   (512 * 1024)

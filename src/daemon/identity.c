@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CALL_MS     15000
+#define CALL_MS     60000 /* much, for an emulated machine on a busy host */
 #define GROW_MS     120000
 #define GIT_MS      3000
 #define GIT_OUT_MAX 4096
@@ -65,8 +65,10 @@ static void set_text(json_t *object, const char *key, const char *value)
         json_object_set_new(object, key, text);
 }
 
-/* One of the calls. A guest that refuses by its own state (it may not change these things where it is) still runs: that is said. */
-static int tell(struct work *work, const char *path, json_t *body, unsigned limit_ms, const char *what, struct error **err)
+/* One of the calls. A guest that refuses by its own state (it may not change these things where it is) still
+ * runs: that is said. */
+static int tell(struct work *work, const char *path, json_t *body, unsigned limit_ms, const char *what,
+                struct error **err)
 {
     auto(error) struct error *why = NULL;
     int rc = machine_call(work, GUEST_OP_PUT, path, body, limit_ms, NULL, &why);
@@ -83,7 +85,8 @@ static int tell(struct work *work, const char *path, json_t *body, unsigned limi
 
 int identity_set(struct work *work, struct error **err)
 {
-    autofree char *timezone = host_timezone(), *name = git_value("user.name"), *mail = git_value("user.email");
+    autofree char *timezone = host_timezone(), *name = git_value("user.name"),
+                  *mail = git_value("user.email");
     json_t *identity = json_object();
     auto(error) struct error *why = NULL;
     int rc;
@@ -93,7 +96,8 @@ int identity_set(struct work *work, struct error **err)
     set_text(identity, "locale", host_locale());
     set_text(identity, "git_name", name);
     set_text(identity, "git_mail", mail);
-    rc = tell(work, "/v1/clock", json_pack("{s:I}", "time_ns", (json_int_t)units_now_ns()), CALL_MS, "clock", err);
+    rc = tell(work, "/v1/clock", json_pack("{s:I}", "time_ns", (json_int_t)units_now_ns()), CALL_MS, "clock",
+              err);
     if (rc < 0) {
         json_decref(identity);
         return rc;

@@ -30,3 +30,10 @@ tests_unit_test_daemon_project_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 # hutchd with the fake host and the real hutch-guest.
 dist_check_SCRIPTS += tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh
 TESTS += tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh
+
+dist_man_MANS += doc/hutchd.8
+EXTRA_DIST += %D%/hutchd.service.in
+CLEANFILES += hutchd.service
+systemduserunit_DATA = hutchd.service
+hutchd.service: $(srcdir)/%D%/hutchd.service.in Makefile
+	$(AM_V_GEN)sed 's|@pkglibexecdir[@]|$(pkglibexecdir)|' $(srcdir)/%D%/hutchd.service.in > $@

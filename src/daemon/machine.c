@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define CONSOLE_TAIL_BYTES 8192
+#define MODULES_MS         5000
 
 char *machine_image_path(const struct work *work)
 {
@@ -140,6 +141,8 @@ static int run_check(struct job *job, void *params, json_t **ret_result, struct 
 
     if (rc == 0)
         rc = machine_settle(&work, &info, err);
+    else if (!work.r.id[0])
+        error_free(steal(err)); /* it was removed meanwhile: the event was of its end */
     work_finish(&work);
     return rc;
 }
@@ -153,6 +156,7 @@ void machine_spec_finish(struct machine_spec *spec)
     for (size_t i = 0; i < countof(spec->strings); i++)
         free(spec->strings[i]);
     vm_free_chain(spec->chain);
+    base_free(spec->base);
     *spec = (struct machine_spec){0};
 }
 
@@ -192,7 +196,13 @@ int machine_spec_make(struct work *work, struct machine_spec *ret, struct error 
     spec_paths(work, ret);
     ret->strings[7] = boot_command_line(r->kernel_options);
     spec->command_line = ret->strings[7];
-    rc = layer_chain(spec->disk, &ret->chain, err);
+    rc = base_find(work->daemon->paths, r->base, &ret->base, err);
+    if (rc < 0)
+        error_hint(err, "`hutch template build %s` makes it again if the template is unchanged", r->template);
+    else
+        rc = layer_chain(spec->disk, &ret->chain, err);
+    if (rc == 0)
+        spec->kernel = ret->base->kernel;
     spec->chain = (const char *const *)ret->chain;
     if (rc < 0)
         machine_spec_finish(ret);
@@ -209,25 +219,17 @@ static int make_socket_folder(struct work *work, struct error **err)
 
 int machine_define(struct work *work, struct error **err)
 {
-    auto(base) struct base *base = NULL;
     struct machine_spec spec;
-    int rc = base_find(work->daemon->paths, work->r.base, &base, err);
+    int rc;
 
-    if (rc < 0) {
-        error_hint(err, "`hutch template build %s` makes a base again if the template is unchanged",
-                   work->r.template);
-        return rc;
-    }
     if (!work->daemon->guest_program)
         return error_set(err, ERROR_MISSING, "hutch-guest is not installed beside hutchd");
     rc = make_socket_folder(work, err);
+    if (rc == 0)
+        rc = machine_spec_make(work, &spec, err);
     if (rc < 0)
         return rc;
-    rc = machine_spec_make(work, &spec, err);
-    if (rc < 0)
-        return rc;
-    spec.spec.kernel = base->kernel;
-    rc = boot_make_initrd(base->initrd, work->daemon->guest_program, spec.spec.initrd, err);
+    rc = boot_make_initrd(spec.base->initrd, work->daemon->guest_program, spec.spec.initrd, err);
     if (rc == 0)
         rc = work->host->ops->define(work->host, &spec.spec, err);
     machine_spec_finish(&spec);
@@ -236,14 +238,14 @@ int machine_define(struct work *work, struct error **err)
 
 int machine_trust(struct work *work, struct error **err)
 {
-    struct machine_spec spec;
+    autofree char *disk = daemon_project_path(work->daemon, work->r.id, "disk/0.qcow2");
     struct project *project;
-    int rc = machine_spec_make(work, &spec, err);
+    char **chain = NULL;
+    int rc = layer_chain(disk, &chain, err);
 
-    if (rc == 0) {
-        rc = vm_check_chain(work->host, work->r.uuid, spec.spec.chain, err);
-        machine_spec_finish(&spec);
-    }
+    if (rc == 0)
+        rc = vm_check_chain(work->host, work->r.uuid, (const char *const *)chain, err);
+    vm_free_chain(chain);
     if (rc < 0) {
         auto(error) struct error *second = NULL;
 
@@ -347,6 +349,26 @@ char *machine_console_tail(const struct daemon *daemon, const char *id, size_t l
     }
     text_init(&text, start, (size_t)(raw + len - start), 0, TEXT_KEEP_NEWLINES);
     return text.bytes;
+}
+
+void machine_check_modules(struct work *work)
+{
+    auto(base) struct base *base = NULL;
+    auto(error) struct error *err = NULL;
+    autofree char *path = NULL;
+
+    if (base_find(work->daemon->paths, work->r.base, &base, NULL) < 0)
+        return;
+    path = xasprintf("/v1/files/stat?path=/lib/modules/%s", base->kernel_version);
+    if (machine_call(work, GUEST_OP_FILE_STAT, path, NULL, MODULES_MS, NULL, &err) == 0 ||
+        err->code != ERROR_NOT_FOUND)
+        return;
+    job_progress(
+        work->job, step_name(work->r.step), 0, 0, NULL,
+        "the modules of its kernel %s are missing: file systems and devices that need one do not work; "
+        "`sudo apt install --reinstall linux-image-%s` in it puts them back",
+        base->kernel_version, base->kernel_version);
+    daemon_noted(work->daemon, work->r.id, "finding.kernel", base->kernel_version);
 }
 
 int machine_call(struct work *work, enum guest_op op, const char *path, json_t *body, unsigned timeout_ms,

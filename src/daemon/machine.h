@@ -32,11 +32,13 @@ int machine_refresh(struct work *work, struct vm_info *ret_info, struct error **
 int machine_settle(struct work *work, struct vm_info *ret_info, struct error **err);
 /* Writes the definition from the record, the pinned base and the disk's chain; makes the initrd. */
 int machine_define(struct work *work, struct error **err);
-/* The spec of a restore. Fills spec with pointers into `keep` (machine_spec_finish). */
+/* What the hypervisor is told of a machine, from the record, the pinned base and the disk's chain.
+ * ERROR_NOT_FOUND, ERROR_CORRUPT: the base or a layer is missing. machine_spec_finish frees. */
 struct machine_spec {
     struct vm_spec spec;
-    char *strings[8];
+    char *strings[8]; /* that spec points to */
     char **chain;
+    struct base *base;
 };
 int machine_spec_make(struct work *work, struct machine_spec *ret, struct error **err);
 void machine_spec_finish(struct machine_spec *spec);
@@ -53,6 +55,9 @@ int machine_drop_image(struct work *work, struct error **err);
 char *machine_image_path(const struct work *work);
 /* The last lines of its console, safe to show; NULL if there are none. Caller frees. */
 char *machine_console_tail(const struct daemon *daemon, const char *id, size_t lines);
+/* The modules of the kernel that the host boots must be in the machine (a full-upgrade in it can take them
+ * away): if they are not, that is said as progress, with the way out. */
+void machine_check_modules(struct work *work);
 /* One call to the guest with a JSON body (owned) and no stream. */
 int machine_call(struct work *work, enum guest_op op, const char *path, json_t *body, unsigned timeout_ms,
                  struct wmsg_item *ret_item, struct error **err);

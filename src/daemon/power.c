@@ -76,6 +76,7 @@ static int stop_guest(struct work *work, const struct vm_info *info, struct erro
     }
     if (rc < 0)
         return rc;
+    machine_check_modules(work);
     rc = machine_call(work, GUEST_OP_PUT, "/v1/power", json_pack("{s:s}", "action", "poweroff"),
                       POWER_CALL_MS, NULL, &why);
     if (rc < 0 && why->code == ERROR_CANCELLED)

@@ -14,6 +14,7 @@ struct quit {
     struct h2_stream *stream; /* NULL: nobody waits, or gone */
     uv_timer_t timer;
     size_t open; /* jobs */
+    bool finished;
 };
 
 static void end_loop(uv_timer_t *timer)
@@ -28,6 +29,9 @@ static void finish(struct quit *quit)
 {
     struct h2_stream *stream = steal(&quit->stream);
 
+    if (quit->finished)
+        return;
+    quit->finished = true;
     log_info("ending");
     if (stream) {
         auto(json) json_t *answer = json_object();

@@ -322,6 +322,12 @@ int state_key_forget(struct state *state, const char *id, struct error **err)
     return rc;
 }
 
+/* Rows of sessions outlive a kill, and need not outlive the host: no wait for the disk. The lock is held. */
+static int lightly(struct state *state, bool on, struct error **err)
+{
+    return state_exec(state, on ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL", err);
+}
+
 int state_session_save(struct state *state, const char *project, const struct session_row *row,
                        struct error **err)
 {
@@ -329,6 +335,10 @@ int state_session_save(struct state *state, const char *project, const struct se
     int rc = -ERROR_IO;
 
     pthread_mutex_lock(&state->lock);
+    if (lightly(state, true, err) < 0) {
+        pthread_mutex_unlock(&state->lock);
+        return rc;
+    }
     stmt = state_prepare(
         state, "INSERT OR REPLACE INTO sessions (project, id, started_ns, pty, subject) VALUES (?,?,?,?,?)",
         err);
@@ -340,6 +350,7 @@ int state_session_save(struct state *state, const char *project, const struct se
         bind_text(stmt, 5, row->subject);
         rc = state_finish_stmt(state, stmt, err);
     }
+    lightly(state, false, NULL);
     pthread_mutex_unlock(&state->lock);
     return rc;
 }
@@ -350,12 +361,17 @@ int state_session_forget(struct state *state, const char *project, const char *s
     int rc = -ERROR_IO;
 
     pthread_mutex_lock(&state->lock);
+    if (lightly(state, true, err) < 0) {
+        pthread_mutex_unlock(&state->lock);
+        return rc;
+    }
     stmt = state_prepare(state, "DELETE FROM sessions WHERE project = ? AND id = ?", err);
     if (stmt) {
         bind_text(stmt, 1, project);
         bind_text(stmt, 2, session);
         rc = state_finish_stmt(state, stmt, err);
     }
+    lightly(state, false, NULL);
     pthread_mutex_unlock(&state->lock);
     return rc;
 }

@@ -214,6 +214,8 @@ static int up_steps(struct work *work, const struct up_params *params, struct er
     if (rc == 0)
         rc = identity_set(work, err);
     if (rc == 0)
+        machine_check_modules(work);
+    if (rc == 0)
         rc = work_step(work, STEP_UP_REPOS, err);
     if (rc == 0)
         rc = code_in_end(code, err);
