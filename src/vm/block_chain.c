@@ -37,11 +37,11 @@ static int read_images(json_t *image, char **chain, struct error **err)
         if (count == LAYER_DEPTH_MAX)
             return error_set(err, ERROR_CORRUPT, "QEMU has more than %d layers open", LAYER_DEPTH_MAX);
         if (!name || !format || strcmp(format, "qcow2") != 0)
-            return error_set(err, ERROR_CORRUPT, "QEMU has '%.200s' open as %s", name ? name : "?",
+            return error_set(err, ERROR_CORRUPT, "QEMU has \"%.200s\" open as %s", name ? name : "?",
                              format ? format : "nothing");
         chain[count] = plain_name(name);
         if (!chain[count])
-            return error_set(err, ERROR_CORRUPT, "QEMU has '%.200s' open, which is no plain file", name);
+            return error_set(err, ERROR_CORRUPT, "QEMU has \"%.200s\" open, which is no plain file", name);
     }
     return 0;
 }

@@ -8,7 +8,7 @@
 int cage_add(struct cage *cage, enum cage_access access, const char *path, struct error **err)
 {
     if (path[0] != '/')
-        return error_set(err, ERROR_INVALID, "'%s' is not a full path", path);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a full path", path);
     if (cage->count == CAGE_PATHS_MAX)
         return error_set(err, ERROR_INVALID, "a machine uses more than %d files", CAGE_PATHS_MAX);
     cage->items[cage->count].access = access;
@@ -75,7 +75,7 @@ int cage_parse(const char *text, struct cage *ret_cage, struct error **err)
     for (const char *p = text;;) {
         size_t used = strchr("rwd", *p) && *p && p[1] == '=' ? decode(p + 2, path) : 0;
         if (used == 0)
-            rc = error_set(err, ERROR_INVALID, "%s is not a list of files at '%.40s'", CAGE_VARIABLE, p);
+            rc = error_set(err, ERROR_INVALID, "%s is not a list of files at \"%.40s\"", CAGE_VARIABLE, p);
         else
             rc = cage_add(&cage, (enum cage_access) * p, path, err);
         if (rc < 0)

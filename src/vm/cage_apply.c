@@ -95,7 +95,7 @@ static int write_proc(const char *path, const char *text, struct error **err)
 {
     autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
-        return error_set_errno(err, errno, "cannot open '%s'", path);
+        return error_set_errno(err, errno, "cannot open \"%s\"", path);
     return fd_write_all(fd, text, strlen(text), err);
 }
 
@@ -120,38 +120,39 @@ int cage_apply_namespaces(bool *ret_done, struct error **err)
     return rc;
 }
 
-/* One path of the list. It must be there and must not be a link: what lies behind a link is not what was
- * meant. */
-static int list_rule(const struct cage *cage, size_t i, struct landlock_rule *ret_rule, struct error **err)
+int cage_check(const struct cage *cage, struct error **err)
 {
-    struct stat st;
-    const char *path = cage->items[i].path;
-    bool folder = cage->items[i].access == CAGE_FOLDER;
-
-    if (lstat(path, &st) < 0)
-        return error_set_errno(err, errno, "cannot find '%s'", path);
-    if (folder ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
-        return error_set(err, ERROR_INVALID, "'%s' is no %s", path, folder ? "folder" : "regular file");
-    ret_rule->path = path;
-    ret_rule->access = cage->items[i].access == CAGE_READ ? LANDLOCK_READ : LANDLOCK_READ | LANDLOCK_CHANGE;
+    for (size_t i = 0; i < cage->count; i++) {
+        const char *path = cage->items[i].path;
+        bool folder = cage->items[i].access == CAGE_FOLDER;
+        struct stat st;
+        if (lstat(path, &st) < 0)
+            return error_set_errno(err, errno, "cannot find \"%s\"", path);
+        if (folder ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+            return error_set(err, ERROR_INVALID, "\"%s\" is no %s", path, folder ? "folder" : "regular file");
+    }
     return 0;
 }
 
 int cage_apply_files(const struct cage *cage, const struct cage_command *command, struct error **err)
 {
-    struct landlock_rule rules[countof(system_rules) + CAGE_PATHS_MAX + 2];
+    struct landlock_rule rules[countof(system_rules) + CAGE_PATHS_MAX + 3];
     size_t count = countof(system_rules);
 
     memcpy(rules, system_rules, sizeof(system_rules));
     for (size_t i = 0; i < cage->count; i++) {
-        int rc = list_rule(cage, i, &rules[count++], err);
-        if (rc < 0)
-            return rc;
+        int access = cage->items[i].access == CAGE_READ ? LANDLOCK_READ : LANDLOCK_READ | LANDLOCK_CHANGE;
+        rules[count++] = (struct landlock_rule){cage->items[i].path, access};
     }
     if (command->probe_folder)
         rules[count++] = (struct landlock_rule){command->probe_folder, LANDLOCK_READ | LANDLOCK_WRITE};
     if (command->master_key)
         rules[count++] = (struct landlock_rule){command->master_key, LANDLOCK_READ};
+#ifdef CAGE_TEST
+    if (getenv("CAGE_TEST_PROGRAM"))
+        rules[count++] =
+            (struct landlock_rule){getenv("CAGE_TEST_PROGRAM"), LANDLOCK_READ | LANDLOCK_EXECUTE};
+#endif
     return landlock_confine(rules, count, err);
 }
 
@@ -203,6 +204,10 @@ char **cage_bubblewrap(const struct cage *cage, const struct cage_command *comma
         add_bind(&words, "--bind", command->probe_folder);
     if (command->master_key)
         add_bind(&words, "--ro-bind", command->master_key);
+#ifdef CAGE_TEST
+    if (getenv("CAGE_TEST_PROGRAM"))
+        add_bind(&words, "--ro-bind", getenv("CAGE_TEST_PROGRAM"));
+#endif
     add_word(&words, "--");
     add_word(&words, self);
     for (char *const *argument = arguments; *argument; argument++)

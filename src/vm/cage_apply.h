@@ -28,8 +28,10 @@ void cage_command_finish(struct cage_command *command);
 /* An empty network, IPC and user namespace; the process keeps its ids. Without user namespaces: 0 too,
  * *ret_done false; the filter of cage_apply_filter then is the wall. */
 int cage_apply_namespaces(bool *ret_done, struct error **err);
-/* Landlock. ERROR_MISSING: this kernel has none (use bubblewrap). A file of the list that is not there is
- * ERROR_NOT_FOUND. */
+/* Every path of the list must be there (ERROR_NOT_FOUND) and be what it is said to be, no link
+ * (ERROR_INVALID): what lies behind a link is not what was meant. */
+int cage_check(const struct cage *cage, struct error **err);
+/* Landlock. ERROR_MISSING: this kernel has none (use bubblewrap). */
 int cage_apply_files(const struct cage *cage, const struct cage_command *command, struct error **err);
 /* The argv of bubblewrap that then runs self (this program) with the arguments behind it. Caller frees with
  * cage_bubblewrap_free. */

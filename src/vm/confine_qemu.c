@@ -62,13 +62,13 @@ static int become_qemu(char **arguments, struct error **err)
 {
     const char *program = find_qemu();
     if (!program) {
-        int rc = error_set(err, ERROR_MISSING, "QEMU is not installed ('%s' cannot be run)", programs[0]);
+        int rc = error_set(err, ERROR_MISSING, "QEMU is not installed (\"%s\" cannot be run)", programs[0]);
         error_hint(err, "install qemu-system-x86");
         return rc;
     }
     arguments[0] = (char *)program;
     execv(program, arguments);
-    return error_set_errno(err, errno, "cannot run '%s'", program);
+    return error_set_errno(err, errno, "cannot run \"%s\"", program);
 }
 
 /* Kernels without Landlock: bubblewrap builds the view of the files and runs this program again in it. */
@@ -92,7 +92,7 @@ static int become_bubblewrap(const struct cage *cage, const struct cage_command 
     argv[0] = kind;
     char **wrapped = cage_bubblewrap(cage, command, self, argv);
     execv(BUBBLEWRAP, wrapped);
-    int rc = error_set_errno(err, errno, "cannot run '%s'", BUBBLEWRAP);
+    int rc = error_set_errno(err, errno, "cannot run \"%s\"", BUBBLEWRAP);
     cage_bubblewrap_free(wrapped);
     return rc;
 }
@@ -109,6 +109,8 @@ static int run(char **argv, struct error **err)
     if (rc == 0)
         rc = cage_command_read(argv, list != NULL, &command, err);
     unsetenv(CAGE_VARIABLE);
+    if (rc == 0)
+        rc = cage_check(&cage, err);
     if (rc < 0)
         return rc;
     if (!has_landlock())

@@ -187,7 +187,7 @@ static int write_source(struct rewrite *rewrite, const struct xml_token *token, 
     if (xml_is(device, XML_START, "disk")) {
         autofree char *path = xml_escape(rewrite->spec->disk);
         xml_write(&rewrite->out, "<source file='%s'/>", path);
-        domain_xml_write_chain(&rewrite->out, rewrite->spec->chain);
+        domain_xml_write_chain(&rewrite->out, rewrite->spec->chain, rewrite->host);
         rewrite->disks++;
     } else if (xml_is(device, XML_START, "channel")) {
         int port = port_of(rewrite);

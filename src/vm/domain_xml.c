@@ -10,13 +10,17 @@
 
 const char *const domain_xml_port_names[3] = {"org.hutch.control", "org.hutch.egress", "org.hutch.bulk"};
 
-/* The whole chain is written out, so that libvirt and QEMU never look into a file to learn what it is. */
-void domain_xml_write_chain(struct buf *buf, const char *const *chain)
+/* The whole chain is written out, so that libvirt and QEMU never look into a file to learn what it is. The
+ * base belongs to every machine of its template: libvirt must not give it to QEMU's user, and would not take
+ * it back. */
+void domain_xml_write_chain(struct buf *buf, const char *const *chain, const struct domain_host *host)
 {
     size_t depth = 0;
     for (const char *const *file = chain + 1; *file; file++, depth++) {
         autofree char *path = xml_escape(*file);
-        xml_write(buf, "<backingStore type='file'><format type='qcow2'/><source file='%s'/>", path);
+        bool keep_owner = host->system && !file[1];
+        xml_write(buf, "<backingStore type='file'><format type='qcow2'/><source file='%s'%s>", path,
+                  keep_owner ? "><seclabel model='dac' relabel='no'/></source" : "/");
     }
     xml_write(buf, "<backingStore/>");
     while (depth-- > 0)
@@ -101,7 +105,7 @@ static void write_cpu(struct buf *buf, const char *model, bool kvm)
 
 /* cache=writeback: the machines of one template share its base in the host's page cache (O_DIRECT would read
  * it anew for each), and the guest's flushes reach the disk. */
-static void write_disk(struct buf *buf, const struct vm_spec *spec)
+static void write_disk(struct buf *buf, const struct vm_spec *spec, const struct domain_host *host)
 {
     autofree char *disk = xml_escape(spec->disk);
     xml_write(buf,
@@ -109,7 +113,7 @@ static void write_disk(struct buf *buf, const struct vm_spec *spec)
               "error_policy='stop' rerror_policy='stop' discard='unmap' detect_zeroes='unmap'/>\n"
               "<source file='%s'/>",
               disk);
-    domain_xml_write_chain(buf, spec->chain);
+    domain_xml_write_chain(buf, spec->chain, host);
     xml_write(buf, "<target dev='vda' bus='virtio'/></disk>\n");
 }
 
@@ -135,7 +139,7 @@ static void write_devices(struct buf *buf, const struct vm_spec *spec, const str
 {
     autofree char *emulator = xml_escape(host->emulator);
     xml_write(buf, "<devices><emulator>%s</emulator>\n", emulator);
-    write_disk(buf, spec);
+    write_disk(buf, spec, host);
     xml_write(buf, "<controller type='usb' model='none'/>\n");
     write_channels(buf, spec);
     xml_write(buf, "<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>\n"
@@ -160,18 +164,18 @@ static int check_spec(const struct vm_spec *spec, struct error **err)
     while (spec->chain && spec->chain[layers])
         layers++;
     if (layers == 0 || strcmp(spec->chain[0], spec->disk) != 0)
-        return error_set(err, ERROR_INVALID, "the chain of '%s' does not begin with its disk '%s'",
+        return error_set(err, ERROR_INVALID, "the chain of \"%s\" does not begin with its disk \"%s\"",
                          spec->name, spec->disk);
     if (layers > LAYER_DEPTH_MAX)
-        return error_set(err, ERROR_LIMIT, "the disk of '%s' has %zu layers; %d are the most", spec->name,
+        return error_set(err, ERROR_LIMIT, "the disk of \"%s\" has %zu layers; %d are the most", spec->name,
                          layers, LAYER_DEPTH_MAX);
     const char *paths[] = {spec->kernel,   spec->initrd,   spec->console_log,
                            spec->ports[0], spec->ports[1], spec->ports[2]};
     for (size_t i = 0; i < countof(paths); i++)
         if (!paths[i] || paths[i][0] != '/')
-            return error_set(err, ERROR_INVALID, "'%s' is not a full path", paths[i] ? paths[i] : "");
+            return error_set(err, ERROR_INVALID, "\"%s\" is not a full path", paths[i] ? paths[i] : "");
     if (spec->cpus == 0 || spec->memory < (uint64_t)64 << 20)
-        return error_set(err, ERROR_INVALID, "'%s' needs a processor and 64M of memory", spec->name);
+        return error_set(err, ERROR_INVALID, "\"%s\" needs a processor and 64M of memory", spec->name);
     return 0;
 }
 

@@ -19,6 +19,7 @@ struct domain_host {
     const char *emulator;     /* full path of hutch-qemu */
     const char *installation; /* id */
     bool kvm;                 /* /dev/kvm opens */
+    bool system;              /* libvirtd is root's: QEMU runs as another user and files are given to it */
     bool apparmor, selinux;   /* libvirt's security drivers that would keep QEMU's wrapper from running */
 };
 
@@ -38,7 +39,7 @@ int domain_xml_read(const char *xml, struct vm_info *ret_info, char **ret_instal
 
 /* Parts that build and rewrite (domain_rewrite.c) share; they append to buf. */
 struct buf;
-void domain_xml_write_chain(struct buf *buf, const char *const *chain);
+void domain_xml_write_chain(struct buf *buf, const char *const *chain, const struct domain_host *host);
 void domain_xml_write_metadata(struct buf *buf, const struct vm_spec *spec, const struct domain_host *host);
 void domain_xml_write_labels(struct buf *buf, const struct domain_host *host);
 int domain_xml_write_confine(struct buf *buf, const struct vm_spec *spec, struct error **err);

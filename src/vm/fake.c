@@ -78,14 +78,14 @@ static int enter(struct fake_host *host, const char *call, struct error **err)
     if (strcmp(fault, "slow") == 0)
         nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
     if (strcmp(fault, "fail") == 0) {
-        int rc = error_set(err, ERROR_HYPERVISOR, "the fake host was told that '%s' fails", call);
+        int rc = error_set(err, ERROR_HYPERVISOR, "the fake host was told that \"%s\" fails", call);
         error_hint(err, "QEMU said: this is the last line of its log");
         return rc;
     }
     if (strcmp(fault, "space") == 0)
-        return error_set(err, ERROR_NO_SPACE, "the fake host has no space left for '%s'", call);
+        return error_set(err, ERROR_NO_SPACE, "the fake host has no space left for \"%s\"", call);
     if (strcmp(fault, "memory") == 0)
-        return error_set(err, ERROR_NO_MEMORY, "the fake host has no memory for '%s'", call);
+        return error_set(err, ERROR_NO_MEMORY, "the fake host has no memory for \"%s\"", call);
     pthread_mutex_lock(&host->lock);
     return 0;
 }
@@ -214,7 +214,7 @@ static int start_process(struct fake_machine *machine, struct error **err)
         nap();
     }
     end_process(machine);
-    return error_set(err, ERROR_HYPERVISOR, "'%s' does not listen", program);
+    return error_set(err, ERROR_HYPERVISOR, "\"%s\" does not listen", program);
 }
 
 /* ---- calls ---- */
@@ -256,7 +256,7 @@ static int fake_undefine(struct vm_host *base, const char *uuid, struct error **
         return rc;
     struct fake_machine *machine = fake_store_find(&host->store, uuid);
     if (machine && is_up(machine))
-        return leave(host, error_set(err, ERROR_STATE, "'%s' is running", machine->info.name));
+        return leave(host, error_set(err, ERROR_STATE, "\"%s\" is running", machine->info.name));
     fake_store_remove(&host->store, uuid);
     unlink(managed_save);
     return leave(host, fake_store_save(&host->store, err));
@@ -266,7 +266,7 @@ static int fake_undefine(struct vm_host *base, const char *uuid, struct error **
 static int power_on(struct fake_host *host, struct fake_machine *machine, bool paused, struct error **err)
 {
     if (is_up(machine))
-        return error_set(err, ERROR_STATE, "'%s' is already running", machine->info.name);
+        return error_set(err, ERROR_STATE, "\"%s\" is already running", machine->info.name);
     int rc = start_process(machine, err);
     if (rc < 0)
         return rc;
@@ -319,7 +319,7 @@ static int switch_state(struct vm_host *base, const char *call, const char *uuid
         return rc;
     rc = find(host, uuid, &machine, err);
     if (rc == 0 && !is_up(machine))
-        rc = error_set(err, ERROR_STATE, "'%s' is not running", machine->info.name);
+        rc = error_set(err, ERROR_STATE, "\"%s\" is not running", machine->info.name);
     if (rc == 0 && machine->info.state != state) {
         if (machine->pid)
             kill(-machine->pid, signal_number);
@@ -347,7 +347,7 @@ static int fake_save(struct vm_host *base, const char *uuid, const char *path, s
         return rc;
     rc = find(host, uuid, &machine, err);
     if (rc == 0 && !is_up(machine))
-        rc = error_set(err, ERROR_STATE, "'%s' is not running", machine->info.name);
+        rc = error_set(err, ERROR_STATE, "\"%s\" is not running", machine->info.name);
     if (rc == 0)
         rc = file_replace(path, machine->info.uuid, strlen(machine->info.uuid), 0600, err);
     if (rc < 0)
@@ -367,10 +367,10 @@ static int fake_restore(struct vm_host *base, const struct vm_spec *spec, const 
         return rc;
     rc = file_read(path, 4096, &image, &len, err);
     if (rc == 0 && strcmp(image, spec->uuid) != 0)
-        rc = error_set(err, ERROR_CORRUPT, "'%s' is the memory of another machine", path);
+        rc = error_set(err, ERROR_CORRUPT, "\"%s\" is the memory of another machine", path);
     struct fake_machine *machine = fake_store_find(&host->store, spec->uuid);
     if (rc == 0 && machine && is_up(machine))
-        rc = error_set(err, ERROR_STATE, "'%s' is already running", machine->info.name);
+        rc = error_set(err, ERROR_STATE, "\"%s\" is already running", machine->info.name);
     if (rc == 0)
         rc = fake_store_put(&host->store, spec, err);
     if (rc == 0)
@@ -421,7 +421,7 @@ static int fake_chain(struct vm_host *base, const char *uuid, char ***ret_chain,
         return rc;
     rc = find(host, uuid, &machine, err);
     if (rc == 0 && !is_up(machine))
-        rc = error_set(err, ERROR_STATE, "'%s' is not running", machine->info.name);
+        rc = error_set(err, ERROR_STATE, "\"%s\" is not running", machine->info.name);
     if (rc < 0)
         return leave(host, rc);
     size_t count = 0;

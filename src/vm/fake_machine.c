@@ -136,7 +136,7 @@ static int start_guest(const char *program, const char *console, const char *fol
     const char *argv[] = {program, "serve", "--ports", folder, NULL};
     autoclose int log = open(console, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (log < 0)
-        return error_set_errno(err, errno, "cannot open '%s'", console);
+        return error_set_errno(err, errno, "cannot open \"%s\"", console);
     struct spawn spawn = {.argv = argv, .in = -1, .out = log, .err = log};
     return spawn_start(&spawn, ret_pid, err);
 }

@@ -35,27 +35,27 @@ int layer_create(const char *path, const char *backing, uint64_t size, struct er
                           "-b",       backing,  "--", temporary, bytes,   NULL};
 
     if (path[0] != '/' || backing[0] != '/')
-        return error_set(err, ERROR_INVALID, "'%s' on '%s': full paths are needed", path, backing);
+        return error_set(err, ERROR_INVALID, "\"%s\" on \"%s\": full paths are needed", path, backing);
     int rc = layer_inspect(backing, &info, err);
     if (rc < 0)
-        return error_prefix(err, "cannot make '%s'", path);
+        return error_prefix(err, "cannot make \"%s\"", path);
     uint64_t least = info.virtual_size;
     layer_info_finish(&info);
     if (size < least)
-        return error_set(err, ERROR_INVALID, "a disk of %llu bytes is smaller than its base '%s' with %llu",
+        return error_set(err, ERROR_INVALID, "a disk of %llu bytes is smaller than its base \"%s\" with %llu",
                          (unsigned long long)size, backing, (unsigned long long)least);
     snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)size);
     /* what an earlier, killed attempt left */
     if (unlink(temporary) < 0 && errno != ENOENT)
-        return error_set_errno(err, errno, "cannot remove '%s'", temporary);
+        return error_set_errno(err, errno, "cannot remove \"%s\"", temporary);
     rc = qemu_img(argv, err);
     if (rc == 0)
         rc = file_sync(temporary, err);
     if (rc == 0 && rename(temporary, path) < 0)
-        rc = error_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, path);
+        rc = error_set_errno(err, errno, "cannot rename \"%s\" to \"%s\"", temporary, path);
     if (rc < 0) {
         unlink(temporary);
-        return error_prefix(err, "cannot make '%s'", path);
+        return error_prefix(err, "cannot make \"%s\"", path);
     }
     autofree char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path) + 1);
     return file_sync(folder, err);
@@ -73,7 +73,7 @@ int layer_inspect(const char *path, struct layer_info *ret_info, struct error **
 {
     struct qcow2_head head;
     if (path[0] != '/')
-        return error_set(err, ERROR_INVALID, "'%s' is not a full path", path);
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a full path", path);
     int rc = qcow2_read(path, &head, err);
     if (rc < 0)
         return rc;
@@ -113,9 +113,10 @@ int layer_chain(const char *path, char ***ret_chain, struct error **err)
     for (size_t count = 0; next && rc == 0;) {
         struct layer_info info = {0};
         if (count == LAYER_DEPTH_MAX)
-            rc = error_set(err, ERROR_CORRUPT, "'%s' has more than %d layers", path, LAYER_DEPTH_MAX);
+            rc = error_set(err, ERROR_CORRUPT, "\"%s\" has more than %d layers", path, LAYER_DEPTH_MAX);
         else if (has_file(chain, count, next))
-            rc = error_set(err, ERROR_CORRUPT, "the layers of '%s' go round in a circle at '%s'", path, next);
+            rc = error_set(err, ERROR_CORRUPT, "the layers of \"%s\" go round in a circle at \"%s\"", path,
+                           next);
         else
             rc = layer_inspect(next, &info, err);
         if (rc == -ERROR_NOT_FOUND &&

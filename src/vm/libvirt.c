@@ -237,7 +237,7 @@ static int open_connection(struct libvirt_host *host, struct error **err)
 {
     virConnectPtr conn = virConnectOpen(host->uri);
     if (!conn)
-        return libvirt_error(err, "cannot connect to libvirt at '%s'", host->uri);
+        return libvirt_error(err, "cannot connect to libvirt at \"%s\"", host->uri);
     read_security(host, conn);
     atomic_fetch_add(&host->refs, 1);
     if (virConnectRegisterCloseCallback(conn, on_closed, host, host_unref) < 0) {

@@ -17,6 +17,7 @@ struct domain_host libvirt_domain_host(const struct libvirt_host *host)
     return (struct domain_host){.emulator = host->emulator,
                                 .installation = host->installation,
                                 .kvm = host_has_kvm(reason, sizeof(reason)),
+                                .system = strstr(host->uri, "/system") != NULL,
                                 .apparmor = host->apparmor,
                                 .selinux = host->selinux};
 }
@@ -50,7 +51,7 @@ static int do_define(struct libvirt_host *host, virConnectPtr conn, const struct
     memcpy(info.project, spec->project, sizeof(info.project));
     virDomainPtr domain = virDomainDefineXMLFlags(conn, xml, 0);
     if (!domain)
-        return libvirt_error(err, "cannot define the machine '%s'", spec->name);
+        return libvirt_error(err, "cannot define the machine \"%s\"", spec->name);
     virDomainFree(domain);
     libvirt_remember(host, &info);
     return 0;
@@ -67,7 +68,7 @@ static int do_undefine(struct libvirt_host *host, virConnectPtr conn, const stru
         return rc;
     const char *name = virDomainGetName(domain);
     if (virDomainUndefineFlags(domain, flags) < 0 && virGetLastErrorCode() != VIR_ERR_NO_DOMAIN)
-        rc = libvirt_error(err, "cannot remove the machine '%s'", name);
+        rc = libvirt_error(err, "cannot remove the machine \"%s\"", name);
     virDomainFree(domain);
     return rc;
 }
@@ -78,7 +79,7 @@ static int drop_managed_save(virDomainPtr domain, const char *name, bool *ret_dr
     int has = virDomainHasManagedSaveImage(domain, 0);
     *ret_dropped = false;
     if (has < 0 || (has == 1 && virDomainManagedSaveRemove(domain, 0) < 0))
-        return libvirt_error(err, "cannot remove the memory image that libvirt keeps of '%s'", name);
+        return libvirt_error(err, "cannot remove the memory image that libvirt keeps of \"%s\"", name);
     *ret_dropped = has == 1;
     return 0;
 }
@@ -109,7 +110,7 @@ static int do_start(struct libvirt_host *host, virConnectPtr conn, const struct 
         return rc;
     rc = drop_managed_save(domain, name, &dropped, err);
     if (rc == 0 && virDomainCreateWithFlags(domain, flags) < 0) {
-        rc = libvirt_error(err, "cannot start the machine '%s'", name);
+        rc = libvirt_error(err, "cannot start the machine \"%s\"", name);
         if (rc != -ERROR_STATE && rc != -ERROR_BUSY)
             add_log(host, name, err);
     }
@@ -135,7 +136,7 @@ static int do_destroy(struct libvirt_host *host, virConnectPtr conn, const struc
             (code == VIR_ERR_OPERATION_INVALID && virDomainIsActive(domain) <= 0))
             break;
         if (attempt == DESTROY_ATTEMPTS || code != VIR_ERR_SYSTEM_ERROR) {
-            rc = libvirt_error(err, "cannot end the machine '%s'", name);
+            rc = libvirt_error(err, "cannot end the machine \"%s\"", name);
             break;
         }
     }
@@ -150,7 +151,7 @@ static int do_pause(struct libvirt_host *host, virConnectPtr conn, const struct 
     const char *name;
     int rc = find(conn, call->uuid, &domain, &name, err);
     if (rc == 0 && virDomainSuspend(domain) < 0)
-        rc = libvirt_error(err, "cannot pause the machine '%s'", name);
+        rc = libvirt_error(err, "cannot pause the machine \"%s\"", name);
     if (domain)
         virDomainFree(domain);
     return rc;
@@ -163,7 +164,7 @@ static int do_resume(struct libvirt_host *host, virConnectPtr conn, const struct
     const char *name;
     int rc = find(conn, call->uuid, &domain, &name, err);
     if (rc == 0 && virDomainResume(domain) < 0)
-        rc = libvirt_error(err, "cannot resume the machine '%s'", name);
+        rc = libvirt_error(err, "cannot resume the machine \"%s\"", name);
     if (domain)
         virDomainFree(domain);
     return rc;
@@ -178,7 +179,7 @@ static int do_save(struct libvirt_host *host, virConnectPtr conn, const struct l
     if (rc < 0)
         return rc;
     if (virDomainSaveFlags(domain, call->path, NULL, 0) < 0)
-        rc = libvirt_error(err, "cannot save the memory of '%s' to '%s'", name, call->path);
+        rc = libvirt_error(err, "cannot save the memory of \"%s\" to \"%s\"", name, call->path);
     virDomainFree(domain);
     return rc < 0 ? rc : file_sync(call->path, err);
 }
@@ -206,16 +207,16 @@ static int do_restore(struct libvirt_host *host, virConnectPtr conn, const struc
 
     autofree char *saved = virDomainSaveImageGetXMLDesc(conn, call->path, 0);
     if (!saved)
-        return libvirt_error(err, "cannot read the memory image '%s'", call->path);
+        return libvirt_error(err, "cannot read the memory image \"%s\"", call->path);
     int rc = domain_xml_rewrite(saved, spec, &domain_host, &xml, err);
     if (rc < 0)
-        return error_prefix(err, "'%s'", call->path);
+        return error_prefix(err, "\"%s\"", call->path);
     rc = define_if_absent(host, conn, call, err);
     if (rc < 0)
         return rc;
     if (virDomainRestoreFlags(conn, call->path, xml,
                               call->paused ? VIR_DOMAIN_SAVE_PAUSED : VIR_DOMAIN_SAVE_RUNNING) < 0) {
-        rc = libvirt_error(err, "cannot wake the machine '%s' from '%s'", spec->name, call->path);
+        rc = libvirt_error(err, "cannot wake the machine \"%s\" from \"%s\"", spec->name, call->path);
         if (rc != -ERROR_STATE && rc != -ERROR_BUSY)
             add_log(host, spec->name, err);
     }

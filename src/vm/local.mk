@@ -21,3 +21,27 @@ check_PROGRAMS += tests/e2e/vm_driver
 tests_e2e_vm_driver_SOURCES = tests/e2e/vm_driver.c
 tests_e2e_vm_driver_CFLAGS = $(AM_CFLAGS) $(LIBVIRT_CFLAGS)
 tests_e2e_vm_driver_LDADD = libvm.a libbase.a $(LIBVIRT_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)
+
+VM_TEST_LIBS = libvm.a libbase.a $(LIBVIRT_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test_vm tests/unit/test_layer tests/unit/test_boot
+TESTS += tests/unit/test_vm tests/unit/test_layer tests/unit/test_boot
+tests_unit_test_vm_SOURCES = tests/unit/test_vm.c
+tests_unit_test_vm_CFLAGS = $(UNIT_CFLAGS) -DTEST_DATA='"$(abs_srcdir)/tests/unit"'
+tests_unit_test_vm_LDADD = $(VM_TEST_LIBS)
+tests_unit_test_layer_SOURCES = tests/unit/test_layer.c
+tests_unit_test_layer_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_layer_LDADD = $(VM_TEST_LIBS)
+tests_unit_test_boot_SOURCES = tests/unit/test_boot.c
+tests_unit_test_boot_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_boot_LDADD = $(VM_TEST_LIBS)
+
+# hutch-qemu with another program than QEMU and with walls that can be left out, and that program.
+check_PROGRAMS += tests/unit/hutch-qemu-test tests/unit/confine_probe tests/unit/test_confine
+TESTS += tests/unit/test_confine
+tests_unit_hutch_qemu_test_SOURCES = $(hutch_qemu_SOURCES)
+tests_unit_hutch_qemu_test_CFLAGS = $(AM_CFLAGS) $(SECCOMP_CFLAGS) -DCAGE_TEST
+tests_unit_hutch_qemu_test_LDADD = $(hutch_qemu_LDADD)
+tests_unit_confine_probe_SOURCES = tests/unit/confine_probe.c
+tests_unit_test_confine_SOURCES = tests/unit/test_confine.c src/vm/cage.c src/vm/cage_apply.c
+tests_unit_test_confine_CFLAGS = $(UNIT_CFLAGS) -DTEST_PROGRAMS='"$(abs_builddir)/tests/unit"'
+tests_unit_test_confine_LDADD = libbase.a $(CRYPTO_LIBS) $(CMOCKA_LIBS)

@@ -43,7 +43,7 @@ static uint64_t get64(const struct head_bytes *bytes, size_t at)
 
 static int corrupt(const struct head_bytes *bytes, const char *what, struct error **err)
 {
-    return error_set(err, ERROR_CORRUPT, "'%s' %s", bytes->path, what);
+    return error_set(err, ERROR_CORRUPT, "\"%s\" %s", bytes->path, what);
 }
 
 /* Opens and reads the beginning. */
@@ -55,7 +55,7 @@ static int read_bytes(struct head_bytes *bytes, uint64_t *ret_disk_size, struct 
     if (fd < 0 && errno == ELOOP)
         return corrupt(bytes, "is a link, not a layer", err);
     if (fd < 0 || fstat(fd, &st) < 0)
-        return error_set_errno(err, errno, "cannot open the layer '%s'", bytes->path);
+        return error_set_errno(err, errno, "cannot open the layer \"%s\"", bytes->path);
     if (!S_ISREG(st.st_mode))
         return corrupt(bytes, "is no regular file", err);
     while (bytes->len < sizeof(bytes->data)) {
@@ -63,7 +63,7 @@ static int read_bytes(struct head_bytes *bytes, uint64_t *ret_disk_size, struct 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_set_errno(err, errno, "cannot read the layer '%s'", bytes->path);
+            return error_set_errno(err, errno, "cannot read the layer \"%s\"", bytes->path);
         if (n == 0)
             break;
         bytes->len += (size_t)n;
@@ -123,12 +123,12 @@ static int read_backing(const struct head_bytes *bytes, size_t head_len, struct 
     if (rc < 0)
         return rc;
     if (!is_qcow2)
-        return error_set(err, ERROR_CORRUPT, "'%s' does not say that '%s' below it is qcow2", bytes->path,
+        return error_set(err, ERROR_CORRUPT, "\"%s\" does not say that \"%s\" below it is qcow2", bytes->path,
                          head->backing);
     /* QEMU takes PROTOCOL:… in a name that has a colon before its first slash for something else than a file
      */
     if (strcspn(head->backing, ":") < strcspn(head->backing, "/"))
-        return error_set(err, ERROR_CORRUPT, "'%s' stands on '%s', which is no plain file", bytes->path,
+        return error_set(err, ERROR_CORRUPT, "\"%s\" stands on \"%s\", which is no plain file", bytes->path,
                          head->backing);
     return 0;
 }

@@ -31,7 +31,7 @@ int vm_check_chain(struct vm_host *host, const char *uuid, const char *const *ex
         if (!chain[i] && !expected[i])
             break;
         if (!chain[i] || !expected[i] || !same_file(chain[i], expected[i])) {
-            rc = error_set(err, ERROR_CORRUPT, "layer %zu of the running disk is '%s', not '%s'", i,
+            rc = error_set(err, ERROR_CORRUPT, "layer %zu of the running disk is \"%s\", not \"%s\"", i,
                            chain[i] ? chain[i] : "nothing", expected[i] ? expected[i] : "nothing");
             error_hint(err, "the machine must not run on it: stop it, then start it again");
             break;
