@@ -21,6 +21,7 @@ static void end_loop(uv_timer_t *timer)
 {
     struct quit *quit = timer->data;
 
+    uv_close((uv_handle_t *)timer, NULL);
     daemon_stop(quit->daemon);
 }
 
