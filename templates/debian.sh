@@ -32,19 +32,10 @@ mount_cache()
     mount --bind "$HUTCH_CACHE" "$root/var/cache/apt/archives"
 }
 
-# Before the kernel is configured: an initrd with the drivers of hutch's machines and no others, which is small and
-# quick to unpack; and no services in the chroot.
+# Before the packages come: what their scripts look at.
 prepare()
 {
-    mkdir -p "$root/etc/initramfs-tools/conf.d" "$root/etc/initramfs-tools/hooks" "$root/etc/dpkg/dpkg.cfg.d"
-    printf 'MODULES=list\nCOMPRESS=gzip\nRESUME=none\n' >"$root/etc/initramfs-tools/conf.d/hutch"
-    cat >"$root/etc/initramfs-tools/hooks/hutch" <<'END'
-#!/bin/sh
-[ "${1:-}" = prereqs ] && exit 0
-. /usr/share/initramfs-tools/hook-functions
-manual_add_modules virtio_pci virtio_blk virtio_console virtio_rng virtio_balloon ext4
-END
-    chmod 755 "$root/etc/initramfs-tools/hooks/hutch"
+    mkdir -p "$root/etc/dpkg/dpkg.cfg.d"
     cat >"$root/etc/dpkg/dpkg.cfg.d/hutch" <<'END'
 # Translations are left out of hutch's images; delete this file and reinstall a package to have them.
 path-exclude=/usr/share/locale/*
@@ -52,6 +43,35 @@ path-include=/usr/share/locale/locale.alias
 END
     printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
     chmod 755 "$root/usr/sbin/policy-rc.d"
+}
+
+# An initrd with the drivers of hutch's machines and nothing to find out, which is small and quick. Without udev: the
+# disk is known, and asking all devices costs seconds under emulation.
+make_initrd()
+{
+    dir=$root/etc/initramfs-tools
+    mkdir -p "$dir/conf.d" "$dir/hooks" "$dir/scripts/init-bottom"
+    printf 'MODULES=list\nCOMPRESS=gzip\nRESUME=none\n' >"$dir/conf.d/hutch"
+    cat >"$dir/hooks/hutch" <<'END'
+#!/bin/sh
+if [ "${1:-}" = prereqs ]; then
+    echo udev
+    exit 0
+fi
+. /usr/share/initramfs-tools/hook-functions
+for module in virtio_pci virtio_blk virtio_console virtio_rng virtio_balloon ext4; do
+    force_load "$module"
+done
+rm -rf "$DESTDIR/scripts/init-top/udev" "$DESTDIR/scripts/init-bottom/udev" "$DESTDIR/usr/bin/udevadm" \
+    "$DESTDIR/usr/lib/systemd/systemd-udevd" "$DESTDIR/usr/lib/udev/rules.d" "$DESTDIR/etc/udev"
+END
+    cat >"$dir/scripts/init-bottom/hutch" <<'END'
+#!/bin/sh
+[ "${1:-}" = prereqs ] && exit 0
+mount -n -o move /dev "$rootmnt/dev"
+END
+    chmod 755 "$dir/hooks/hutch" "$dir/scripts/init-bottom/hutch"
+    in_root update-initramfs -c -k "$(ls "$root/lib/modules")"
 }
 
 # The host boots this kernel from outside, so its modules must never go away: the concrete package is held, and there
@@ -87,11 +107,6 @@ configure()
     printf 'LANG=C.UTF-8\n' >"$root/etc/default/locale"
     mkdir -p "$root/etc/systemd/journald.conf.d"
     printf '[Journal]\nStorage=volatile\nRuntimeMaxUse=16M\n' >"$root/etc/systemd/journald.conf.d/hutch.conf"
-    # There is no hardware behind these but in emulation, where udev would load them for nothing.
-    for module in ata_piix ata_generic ahci pata_acpi powernow_k8 acpi_cpufreq pcspkr i2c_piix4 i2c_i801 lpc_ich \
-        joydev psmouse floppy parport_pc; do
-        echo "blacklist $module"
-    done >"$root/etc/modprobe.d/hutch.conf"
 }
 
 # The console is a log, there is no network to wait for and no clock to ask, updates are the user's business; all
@@ -107,9 +122,19 @@ trim_units()
         systemd-pcrphase-sysinit.service systemd-random-seed.service \
         systemd-hostnamed.socket systemd-sysext.socket systemd-creds.socket systemd-mute-console.socket \
         systemd-pcrextend.socket systemd-pcrlock.socket \
-        dev-hugepages.mount sys-kernel-debug.mount sys-kernel-tracing.mount; do
+        dev-hugepages.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount \
+        sys-fs-fuse-connections.mount modprobe@configfs.service modprobe@drm.service modprobe@efi_pstore.service \
+        modprobe@fuse.service modprobe@dm_mod.service modprobe@loop.service; do
         ln -sf /dev/null "$root/etc/systemd/system/$unit"
     done
+    # The devices that are there, not the drivers of all that a processor or a board could have; with the power
+    # button, which is how a host asks for the end.
+    mkdir -p "$root/etc/systemd/system/systemd-udev-trigger.service.d"
+    cat >"$root/etc/systemd/system/systemd-udev-trigger.service.d/hutch.conf" <<'END'
+[Service]
+ExecStart=
+ExecStart=-udevadm trigger --type=devices --action=add --subsystem-match=block --subsystem-match=virtio-ports --subsystem-match=misc --subsystem-match=acpi --subsystem-match=input --subsystem-match=net --subsystem-match=tty
+END
     ln -sf /lib/systemd/system/multi-user.target "$root/etc/systemd/system/default.target"
 }
 
@@ -132,10 +157,11 @@ clean()
 {
     APT_CONFIG=$MMDEBSTRAP_APT_CONFIG apt-get -o Debug::NoLocking=1 autoclean >/dev/null || true
     umount "$root/var/cache/apt/archives"
-    rm -f "$root/usr/sbin/policy-rc.d" "$root/etc/apt/apt.conf.d/99mmdebstrap" "$root/etc/resolv.conf"
+    rm -f "$root/usr/sbin/policy-rc.d" "$root/etc/apt/apt.conf.d/99mmdebstrap" \
+        "$root/etc/dpkg/dpkg.cfg.d/99mmdebstrap" "$root/etc/resolv.conf"
     # Answered by hutch inside the guest, or at once by nobody.
     echo 'nameserver 127.0.0.1' >"$root/etc/resolv.conf"
-    rm -f "$root"/etc/ssh/ssh_host_*_key* "$root/var/lib/systemd/random-seed" "$root"/boot/initrd.img-*.bak
+    rm -f "$root"/etc/ssh/ssh_host_*_key* "$root/var/lib/systemd/random-seed"
     find "$root/var/log" -type f -delete
     find "$root/tmp" "$root/var/tmp" -mindepth 1 -delete 2>/dev/null || true
     # Caches are fresh: without these two a first start rebuilds them all.
@@ -152,6 +178,7 @@ finish)
     configure
     trim_units
     run_setup
+    make_initrd
     clean
     ;;
 *)

@@ -44,13 +44,15 @@ int name_check(const char *what, const char *name, struct error **err)
     size_t len = strlen(name);
     if (!len) {
         error_set(err, ERROR_INVALID, "the %s's name is empty", what);
-        return error_hint(err, "%s", form);
+        error_hint(err, "%s", form);
+        return -ERROR_INVALID;
     }
     autofree char *safe = shown(name);
     if (len > NAME_MAX_LENGTH) {
         error_set(err, ERROR_INVALID, "\"%s\" is no %s's name: it has %zu bytes, the limit is %d", safe, what,
                   len, NAME_MAX_LENGTH);
-        return error_hint(err, "%s", form);
+        error_hint(err, "%s", form);
+        return -ERROR_INVALID;
     }
     size_t digits = strspn(name, "0123456789");
     for (size_t i = 0; i < len; i++) {
@@ -60,19 +62,23 @@ int name_check(const char *what, const char *name, struct error **err)
         error_set(err, ERROR_INVALID, "\"%s\" is no %s's name: character %zu is not allowed%s", safe, what,
                   i + 1, name[i] == '-' ? " at the start" : "");
         if (better)
-            return error_hint(err, "%s; \"%s\" would do", form, better);
-        return error_hint(err, "%s", form);
+            error_hint(err, "%s; \"%s\" would do", form, better);
+        else
+            error_hint(err, "%s", form);
+        return -ERROR_INVALID;
     }
     if (strcmp(what, "project") != 0)
         return 0;
     if (is_verb(name)) {
         error_set(err, ERROR_INVALID, "\"%s\" cannot be a project's name: it is a verb of the command line",
                   name);
-        return error_hint(err, "take another, such as \"%s-1\"", name);
+        error_hint(err, "take another, such as \"%s-1\"", name);
+        return -ERROR_INVALID;
     }
     if (digits == len) {
         error_set(err, ERROR_INVALID, "\"%s\" cannot be a project's name: it reads like a number", name);
-        return error_hint(err, "take another, such as \"p%s\"", name);
+        error_hint(err, "take another, such as \"p%s\"", name);
+        return -ERROR_INVALID;
     }
     return 0;
 }

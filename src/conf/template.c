@@ -73,7 +73,8 @@ static int take_packages(struct template *template, const struct ini *ini, struc
         if (!is_package(entry->items[i])) {
             ini_error(ini, entry, err, "item %zu of \"packages\" is no package's name: \"%s\"", i + 1,
                       entry->items[i]);
-            return error_hint(err, "one package an indented line");
+            error_hint(err, "one package an indented line");
+            return -ERROR_INVALID;
         }
         template->packages[i] = xstrdup(entry->items[i]);
     }
@@ -115,11 +116,13 @@ static int take_fields(struct template *template, const struct ini *ini, struct 
     if (strcmp(template->distribution, "debian") != 0) {
         ini_error(ini, ini_find(ini, "image", NULL, "distribution"), err, "no recipe for \"%s\"",
                   template->distribution);
-        return error_hint(err, "the only distribution so far is debian");
+        error_hint(err, "the only distribution so far is debian");
+        return -ERROR_INVALID;
     }
     if (!template->suite) {
         error_set(err, ERROR_INVALID, "%s:1:1: [image] has no \"suite\"", ini->file);
-        return error_hint(err, "name a release, such as \"suite = trixie\"");
+        error_hint(err, "name a release, such as \"suite = trixie\"");
+        return -ERROR_INVALID;
     }
     if (template->mirror && !strcmp(template->mirror, "none"))
         return ini_error(ini, ini_find(ini, "image", NULL, "mirror"), err, "\"mirror\" cannot be none");
@@ -184,11 +187,13 @@ static int not_found(const struct paths *paths, const char *name, struct error *
         buf_printf(&all, NULL, "%s%s", i ? ", " : "", names[i]);
     autofree char *list = buf_take_string(&all);
     error_set(err, ERROR_NOT_FOUND, "there is no template \"%s\"", name);
-    int r = near ? error_hint(err, "did you mean \"%s\"? There are: %s", near, list)
-                 : error_hint(err, "there are: %s", *list ? list : "none");
+    if (near)
+        error_hint(err, "did you mean \"%s\"? There are: %s", near, list);
+    else
+        error_hint(err, "there are: %s", *list ? list : "none");
     buf_finish(&all);
     template_names_free(names);
-    return r;
+    return -ERROR_NOT_FOUND;
 }
 
 int template_load(const struct paths *paths, const char *name, struct template **ret_template,
@@ -214,8 +219,10 @@ int template_load(const struct paths *paths, const char *name, struct template *
     template->recipe = xasprintf("%s/%s.sh", paths->templates, template->distribution);
     autofree char *recipe = NULL;
     r = file_read(template->recipe, RECIPE_MAX, &recipe, NULL, err);
-    if (r < 0)
-        return error_hint(err, "hutch's own files are incomplete: install it again");
+    if (r < 0) {
+        error_hint(err, "hutch's own files are incomplete: install it again");
+        return r;
+    }
     digest(template, recipe);
     *ret_template = steal(&template);
     return 0;

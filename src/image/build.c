@@ -118,6 +118,7 @@ static void make_environment(struct build *build)
     push(&build->env, xstrdup("LC_ALL=C"));
     push(&build->env, xstrdup("DEBIAN_FRONTEND=noninteractive"));
     push(&build->env, xstrdup("TERM=dumb"));
+    push(&build->env, xstrdup("INITRD=No")); /* the recipe makes one, when all else is done */
     push(&build->env, xasprintf("HOME=%s", build->folder));
     push(&build->env, xasprintf("TMPDIR=%s", build->folder));
     push(&build->env, xasprintf("HUTCH_RECIPE=%s", build->template->recipe));
@@ -302,6 +303,8 @@ static int bootstrap(struct build *build, struct error **err)
         "--skip=download/empty,essential/unlink",
         "--aptopt=APT::Sandbox::User \"root\"",
         "--aptopt=Acquire::Retries \"3\"",
+        "--dpkgopt=force-unsafe-io", /* a build that a crash ends is begun anew */
+
         "--setup-hook=sh \"$HUTCH_RECIPE\" start \"$1\"",
         "--essential-hook=sh \"$HUTCH_RECIPE\" prepare \"$1\"",
         "--customize-hook=sh \"$HUTCH_RECIPE\" finish \"$1\"",
@@ -374,7 +377,7 @@ static int make_image(struct build *build, struct error **err)
     if (r != -ERROR_FAILED || !err || !*err)
         return r;
     autofree char *said = xstrdup((*err)->hint);
-    return error_hint(err, "a larger \"disk-min\" makes a larger image\n%s", said ? said : "");
+    return error_hint(err, "a larger \"disk-min\" makes a larger image; %s", said ? said : "");
 }
 
 /* Copies a file that QEMU's user must be able to read. */
@@ -484,7 +487,7 @@ static void point_to_log(const struct build *build, struct error **err)
     if (!err || !*err || !build->log || (*err)->code == ERROR_CANCELLED)
         return;
     autofree char *hint = xstrdup((*err)->hint);
-    error_hint(err, "%s%sthe whole log: %s", hint ? hint : "", hint && *hint ? "\n" : "", build->log_path);
+    error_hint(err, "the whole log: %s%s%s", build->log_path, hint ? "; " : "", hint ? hint : "");
 }
 
 /* The steps that need the lock. */

@@ -28,7 +28,8 @@ static int need(const char *name, const char *package, char **ret, struct error 
     if (*ret)
         return 0;
     error_set(err, ERROR_MISSING, "building an image needs the program \"%s\"", name);
-    return error_hint(err, "install the package %s (Debian's name: apt install %s)", package, package);
+    error_hint(err, "install the package %s (Debian's name: apt install %s)", package, package);
+    return -ERROR_MISSING;
 }
 
 static void add(const char **words, const char *const *more)
@@ -102,15 +103,16 @@ int host_check(const struct host *host, struct error **err)
     const char *said = why->message;
     error_set(err, ERROR_MISSING, "an image cannot be built here: no namespaces (%s)", said);
     if (geteuid() == 0)
-        return error_hint(err,
-                          "root needs the right to mount (CAP_SYS_ADMIN): not to be had in most containers");
-    if (strstr(said, "map-auto"))
-        return error_hint(err, "util-linux 2.38 or newer is needed");
-    if (strstr(said, "subuid") || strstr(said, "subgid") || strstr(said, "newuidmap") ||
-        strstr(said, "newgidmap") || strstr(said, "subordinate"))
-        return error_hint(err, "give this user a range of ids: sudo usermod --add-subuids 100000-165535 "
-                               "--add-subgids 100000-165535 $USER");
-    return error_hint(err, "user namespaces are off: sysctl kernel.unprivileged_userns_clone=1 "
-                           "user.max_user_namespaces=15000 (Ubuntu: "
-                           "kernel.apparmor_restrict_unprivileged_userns=0), or build as root");
+        error_hint(err, "root needs the right to mount (CAP_SYS_ADMIN): not to be had in most containers");
+    else if (strstr(said, "map-auto"))
+        error_hint(err, "util-linux 2.38 or newer is needed");
+    else if (strstr(said, "subuid") || strstr(said, "subgid") || strstr(said, "newuidmap") ||
+             strstr(said, "newgidmap") || strstr(said, "subordinate"))
+        error_hint(err, "give this user a range of ids: sudo usermod --add-subuids 100000-165535 "
+                        "--add-subgids 100000-165535 $USER");
+    else
+        error_hint(err, "user namespaces are off: sysctl kernel.unprivileged_userns_clone=1 "
+                        "user.max_user_namespaces=15000 (Ubuntu: "
+                        "kernel.apparmor_restrict_unprivileged_userns=0), or build as root");
+    return -ERROR_MISSING;
 }

@@ -6,3 +6,16 @@ templatesdir = $(pkgdatadir)/templates
 dist_templates_DATA = templates/debian-12.ini templates/debian-13.ini templates/debian.sh
 dist_man_MANS += doc/hutch-template.5
 
+
+if HAVE_CMOCKA
+IMAGE_TESTS = tests/unit/test_image tests/unit/test_image_build
+check_PROGRAMS += $(IMAGE_TESTS)
+TESTS += $(IMAGE_TESTS)
+IMAGE_TEST_LIBS = libimage.a libconf.a libbase.a $(INIH_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_image_SOURCES = tests/unit/test_image.c
+tests_unit_test_image_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_image_LDADD = $(IMAGE_TEST_LIBS)
+tests_unit_test_image_build_SOURCES = tests/unit/test_image_build.c
+tests_unit_test_image_build_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_image_build_LDADD = $(IMAGE_TEST_LIBS)
+endif

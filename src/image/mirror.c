@@ -298,9 +298,8 @@ int mirrors_find(const struct paths *paths, const struct template *template, con
     r = mirrors.main && mirrors.security ? 0 : mirrors_scan(apt_folder, &host, &why);
     if (r < 0 && !mirrors.main) {
         mirrors_finish(&mirrors);
-        error_move(err, &why);
-        return error_hint(err, "say where they are: \"mirror = http://…/debian\" under [image] in \"%s\"",
-                          file);
+        error_hint(&why, "say where they are: \"mirror = http://…/debian\" under [image] in \"%s\"", file);
+        return error_move(err, &why);
     }
     if (!mirrors.main)
         mirrors.main = steal(&host.main);

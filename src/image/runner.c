@@ -116,7 +116,7 @@ static char *tail_text(const struct runner *runner)
     buf_init(&buf, 0);
     size_t count = runner->tail_count < RUNNER_TAIL ? runner->tail_count : RUNNER_TAIL;
     for (size_t i = runner->tail_count - count; i < runner->tail_count; i++)
-        buf_printf(&buf, NULL, "%s%s", buf.len ? "\n" : "", runner->tail[i % RUNNER_TAIL]);
+        buf_printf(&buf, NULL, "%s%s", buf.len ? " | " : "", runner->tail[i % RUNNER_TAIL]);
     char *out = buf_take_string(&buf);
     buf_finish(&buf);
     return out;
@@ -132,20 +132,21 @@ static int failed(struct runner *runner, const char *program, int status, struct
     };
     static const char *const advice[] = {
         [PROGRESS_OTHER] = "",
-        [PROGRESS_NETWORK] = "is the mirror of /etc/apt reachable, is a proxy missing? "
-                             "What was fetched is kept for the next try.\n",
-        [PROGRESS_NO_SPACE] = "make room and build again\n",
+        [PROGRESS_NETWORK] = "is the mirror reachable, is a proxy missing? "
+                             "What was fetched is kept for the next try; ",
+        [PROGRESS_NO_SPACE] = "make room and build again; ",
         [PROGRESS_KEY] =
             "the host lacks the archive's key: install the package debian-archive-keyring, newest "
-            "version\n",
-        [PROGRESS_PACKAGE] = "look at \"packages\" and \"kernel\" in the template\n",
+            "version; ",
+        [PROGRESS_PACKAGE] = "look at \"packages\" and \"kernel\" in the template; ",
     };
     const char *name = strrchr(program, '/');
     autofree char *tail = tail_text(runner);
     error_set(err, codes[runner->failure], "\"%s\" failed (%s%d)%s%s", name ? name + 1 : program,
               status > 128 ? "signal " : "status ", status > 128 ? status - 128 : status,
               runner->complaint ? ": " : "", runner->complaint ? runner->complaint : "");
-    return error_hint(err, "%s%s", advice[runner->failure], tail);
+    error_hint(err, "%slast lines: %s", advice[runner->failure], tail);
+    return -(int)codes[runner->failure];
 }
 
 int runner_run(struct runner *runner, const char *const *prefix, const char *const *argv, struct error **err)

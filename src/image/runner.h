@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define RUNNER_LINE_MAX 4096 /* bytes of a line; the rest of a longer one is dropped */
-#define RUNNER_TAIL     8    /* last lines that are kept for an error */
+#define RUNNER_TAIL     4    /* last lines that are kept for an error */
 #define RUNNER_ARGV_MAX 256
 
 struct runner {
