@@ -332,6 +332,7 @@ static void on_idle(uv_idle_t *idle)
         buf_init(&link->early, 0);
         feed(link, buf_data(&early), early.len);
         buf_finish(&early);
+        watch_held(link);
     }
     if (!link->over && !link->closing)
         flush(link);

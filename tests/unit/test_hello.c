@@ -296,6 +296,7 @@ static void a_session_may_open_with_settings(void **state)
     for (size_t i = 0; i < sizeof(settings); i++)
         guest_eats(e, settings + i, 1);
     assert_true(e->guest.live);
+    hello_guest_release(&e->guest, &e->pass); /* they may end as the key begins */
     assert_int_equal(e->pass.len, sizeof(settings));
     assert_memory_equal(buf_data(&e->pass), settings, sizeof(settings));
 }
@@ -384,6 +385,7 @@ static void C22_every_constant_passes_unchanged(void **state)
             assert_int_equal(guest_eats(e, buf_data(&payload) + at, n), 0);
         }
         assert_true(e->guest.live);
+        hello_guest_release(&e->guest, &e->pass); /* the payload may end as the key begins */
         assert_int_equal(e->pass.len, payload.len);
         assert_memory_equal(buf_data(&e->pass), buf_data(&payload), payload.len);
         buf_consume(&e->pass, e->pass.len);
