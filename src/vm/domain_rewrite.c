@@ -44,6 +44,7 @@ static const struct element {
     {"acpi", RULE_COPY},
     {"apic", RULE_COPY},
     {"vmport", RULE_COPY},
+    {"smm", RULE_COPY},
     {"cpu", RULE_COPY},
     {"model", RULE_COPY},
     {"vendor", RULE_COPY},

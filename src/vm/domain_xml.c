@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+/* The place of a device straight on the first bus: without it libvirt puts a bridge before each, and the
+ * kernel looks through them at every start. */
+#define PCI_SLOT(n) "<address type='pci' domain='0x0000' bus='0x00' slot='0x0" n "' function='0x0'/>"
+
 const char *const domain_xml_port_names[3] = {"org.hutch.control", "org.hutch.egress", "org.hutch.bulk"};
 
 /* The whole chain is written out, so that libvirt and QEMU never look into a file to learn what it is. The
@@ -35,7 +39,8 @@ void domain_xml_write_metadata(struct buf *buf, const struct vm_spec *spec, cons
               DOMAIN_XML_NAMESPACE, project, installation);
 }
 
-/* The list of files for hutch-qemu: QEMU may open these and no others. */
+/* What libvirt has no words for: the controllers that the board brings along (SATA, SMBus, keyboard) are left
+ * out, and the list of files for hutch-qemu: QEMU may open these and no others. */
 int domain_xml_write_confine(struct buf *buf, const struct vm_spec *spec, struct error **err)
 {
     struct cage cage = {0};
@@ -51,8 +56,11 @@ int domain_xml_write_confine(struct buf *buf, const struct vm_spec *spec, struct
     if (rc == 0) {
         autofree char *list = cage_format(&cage);
         autofree char *value = xml_escape(list);
-        xml_write(buf, "<qemu:commandline><qemu:env name='%s' value='%s'/></qemu:commandline>\n",
-                  CAGE_VARIABLE, value);
+        xml_write(
+            buf,
+            "<qemu:commandline><qemu:arg value='-machine'/><qemu:arg value='sata=off,smbus=off,i8042=off'/>\n"
+            "<qemu:env name='%s' value='%s'/></qemu:commandline>\n",
+            CAGE_VARIABLE, value);
     }
     cage_finish(&cage);
     return rc;
@@ -78,7 +86,7 @@ static void write_machine(struct buf *buf, const struct vm_spec *spec, const str
     xml_write(buf, "<os><type arch='x86_64' machine='" DOMAIN_XML_MACHINE "'>hvm</type>\n");
     xml_write(buf, "<kernel>%s</kernel>\n<initrd>%s</initrd>\n<cmdline>%s</cmdline></os>\n", kernel, initrd,
               command_line);
-    xml_write(buf, "<features><acpi/><apic/><vmport state='off'/></features>\n");
+    xml_write(buf, "<features><acpi/><apic/><vmport state='off'/><smm state='off'/></features>\n");
 }
 
 /* The processor. Without a wish: the host's own under KVM, all that QEMU can imitate otherwise. */
@@ -114,7 +122,7 @@ static void write_disk(struct buf *buf, const struct vm_spec *spec, const struct
               "<source file='%s'/>",
               disk);
     domain_xml_write_chain(buf, spec->chain, host);
-    xml_write(buf, "<target dev='vda' bus='virtio'/></disk>\n");
+    xml_write(buf, "<target dev='vda' bus='virtio'/>" PCI_SLOT("2") "</disk>\n");
 }
 
 /* A serial console into a file that virtlogd keeps small, and the ports that hutch-worker speaks on. */
@@ -125,7 +133,7 @@ static void write_channels(struct buf *buf, const struct vm_spec *spec)
         buf,
         "<serial type='file'><source path='%s' append='off'/><target type='isa-serial' port='0'/></serial>\n",
         console);
-    xml_write(buf, "<controller type='virtio-serial' index='0' ports='4'/>\n");
+    xml_write(buf, "<controller type='virtio-serial' index='0' ports='4'>" PCI_SLOT("3") "</controller>\n");
     for (size_t i = 0; i < countof(domain_xml_port_names); i++) {
         autofree char *path = xml_escape(spec->ports[i]);
         xml_write(buf,
@@ -142,9 +150,11 @@ static void write_devices(struct buf *buf, const struct vm_spec *spec, const str
     write_disk(buf, spec, host);
     xml_write(buf, "<controller type='usb' model='none'/>\n");
     write_channels(buf, spec);
-    xml_write(buf, "<rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>\n"
-                   "<memballoon model='virtio' freePageReporting='on'/>\n"
-                   "</devices>\n");
+    xml_write(buf,
+              "<rng model='virtio'><backend model='random'>/dev/urandom</backend>" PCI_SLOT(
+                  "4") "</rng>\n"
+                       "<memballoon model='virtio' freePageReporting='on'>" PCI_SLOT("5") "</memballoon>\n"
+                                                                                          "</devices>\n");
 }
 
 /* hutch-qemu confines QEMU more narrowly than these, which do not know that program and would keep it from

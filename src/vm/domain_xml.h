@@ -11,7 +11,7 @@
 
 /* Namespace of hutch's element in <metadata>. */
 #define DOMAIN_XML_NAMESPACE "urn:hutch:domain:1"
-/* q35 or pc: chosen by measurement, doc/decisions/machine.md. */
+/* doc/decisions/machine.md */
 #define DOMAIN_XML_MACHINE "q35"
 
 /* What a definition needs to know of the host. */

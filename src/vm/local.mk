@@ -23,11 +23,14 @@ tests_e2e_vm_driver_CFLAGS = $(AM_CFLAGS) $(LIBVIRT_CFLAGS)
 tests_e2e_vm_driver_LDADD = libvm.a libbase.a $(LIBVIRT_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)
 
 VM_TEST_LIBS = libvm.a libbase.a $(LIBVIRT_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
-check_PROGRAMS += tests/unit/test_vm tests/unit/test_layer tests/unit/test_boot
-TESTS += tests/unit/test_vm tests/unit/test_layer tests/unit/test_boot
+check_PROGRAMS += tests/unit/test_vm tests/unit/test_layer tests/unit/test_boot tests/unit/test_vm_fake
+TESTS += tests/unit/test_vm tests/unit/test_layer tests/unit/test_boot tests/unit/test_vm_fake
 tests_unit_test_vm_SOURCES = tests/unit/test_vm.c
 tests_unit_test_vm_CFLAGS = $(UNIT_CFLAGS) -DTEST_DATA='"$(abs_srcdir)/tests/unit"'
 tests_unit_test_vm_LDADD = $(VM_TEST_LIBS)
+tests_unit_test_vm_fake_SOURCES = tests/unit/test_vm_fake.c
+tests_unit_test_vm_fake_CFLAGS = $(UNIT_CFLAGS) -DTEST_PROGRAMS='"$(abs_builddir)"'
+tests_unit_test_vm_fake_LDADD = $(VM_TEST_LIBS)
 tests_unit_test_layer_SOURCES = tests/unit/test_layer.c
 tests_unit_test_layer_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_layer_LDADD = $(VM_TEST_LIBS)
