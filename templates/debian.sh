@@ -121,7 +121,8 @@ trim_units()
         systemd-binfmt.service proc-sys-fs-binfmt_misc.automount systemd-pcrphase.service \
         systemd-pcrphase-sysinit.service systemd-random-seed.service \
         systemd-hostnamed.socket systemd-sysext.socket systemd-creds.socket systemd-mute-console.socket \
-        systemd-pcrextend.socket systemd-pcrlock.socket \
+        systemd-pcrextend.socket systemd-pcrlock.socket systemd-udev-load-credentials.service \
+        systemd-journal-flush.service systemd-initctl.socket systemd-hibernate-clear.service \
         dev-hugepages.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount \
         sys-fs-fuse-connections.mount modprobe@configfs.service modprobe@drm.service modprobe@efi_pstore.service \
         modprobe@fuse.service modprobe@dm_mod.service modprobe@loop.service; do
@@ -163,7 +164,8 @@ clean()
     echo 'nameserver 127.0.0.1' >"$root/etc/resolv.conf"
     rm -f "$root"/etc/ssh/ssh_host_*_key* "$root/var/lib/systemd/random-seed"
     find "$root/var/log" -type f -delete
-    find "$root/tmp" "$root/var/tmp" -mindepth 1 -delete 2>/dev/null || true
+    # not $root/tmp: the builder's own apt configuration lies there; without it apt would clean the host's lists
+    find "$root/var/tmp" -mindepth 1 -delete 2>/dev/null || true
     # Caches are fresh: without these two a first start rebuilds them all.
     touch "$root/etc/.updated" "$root/var/.updated"
 }
