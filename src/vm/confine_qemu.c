@@ -1,12 +1,11 @@
 /* hutch-qemu: the <emulator> of hutch's machines. libvirt runs it as if it were QEMU; it confines itself,
  * keeps its process id, and becomes QEMU. Where it cannot confine, it does not go on. */
-#include "config.h"
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/landlock.h"
 #include "vm/cage.h"
 #include "vm/cage_apply.h"
+#include "vm/host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +14,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#ifndef HUTCH_QEMU
-#define HUTCH_QEMU "/usr/bin/qemu-system-x86_64"
-#endif
 /* First argument when bubblewrap has run this program again: the files are confined, the filter is missing.
  */
 #define INSIDE     "--hutch-inside"

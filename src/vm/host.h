@@ -8,6 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Where QEMU is on Debian and Arch; Fedora's other name is known to hutch-qemu. A build may name another. */
+#ifndef HUTCH_QEMU
+#define HUTCH_QEMU "/usr/bin/qemu-system-x86_64"
+#endif
+
 /* Whether /dev/kvm opens and answers; otherwise the reason and what to do about it in `reason`. */
 bool host_has_kvm(char *reason, size_t size);
 /* Fills cpus, memory_total, memory_free, kvm and kvm_reason of *ret_info; leaves the rest. */

@@ -2,9 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "vm/host.h"
 
 #include <libvirt/virterror.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -426,12 +429,24 @@ static struct libvirt_host *host_create(const struct vm_host_options *options)
     return host;
 }
 
+/* libvirt keeps what it learned of an emulator until that file's ctime changes. It looks at hutch-qemu, so an
+ * update of the QEMU behind it is passed on by a touch, where hutch-qemu is ours to touch. */
+static void pass_update_on(const char *emulator)
+{
+    struct stat ours, qemu;
+    const struct timespec now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+    if (stat(emulator, &ours) == 0 && stat(HUTCH_QEMU, &qemu) == 0 &&
+        qemu.st_ctim.tv_sec >= ours.st_ctim.tv_sec && utimensat(AT_FDCWD, emulator, now, 0) < 0)
+        log_debug("cannot touch \"%s\"", emulator);
+}
+
 int vm_host_libvirt(const struct vm_host_options *options, struct vm_host **ret_host, struct error **err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_library);
     if (library_result < 0)
         return error_set(err, ERROR_HYPERVISOR, "cannot start libvirt's event loop");
+    pass_update_on(options->emulator);
     struct libvirt_host *host = host_create(options);
     int rc = open_connection(host, err);
     if (rc < 0) {

@@ -17,7 +17,11 @@ noinst_PROGRAMS += hutch-fake-machine
 hutch_fake_machine_SOURCES = %D%/fake_machine.c
 hutch_fake_machine_LDADD = libbase.a
 
-check_PROGRAMS += tests/e2e/vm_driver
+# One machine through libvirt: tests/e2e/vm.sh BUILD BASE.
+check_PROGRAMS += tests/e2e/vm_driver tests/e2e/vm_guest
+tests_e2e_vm_guest_SOURCES = tests/e2e/vm_guest.c
+tests_e2e_vm_guest_CFLAGS = -std=c11 -D_GNU_SOURCE -O2 $(WARN_CFLAGS)
+tests_e2e_vm_guest_LDFLAGS = -static
 tests_e2e_vm_driver_SOURCES = tests/e2e/vm_driver.c
 tests_e2e_vm_driver_CFLAGS = $(AM_CFLAGS) $(LIBVIRT_CFLAGS)
 tests_e2e_vm_driver_LDADD = libvm.a libbase.a $(LIBVIRT_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)
