@@ -93,30 +93,30 @@ static int check_connect(const char *path)
 
 static int check_socket(const char *family)
 {
-    return result(socket(atoi(family), SOCK_STREAM, 0));
+    return result(socket((int)strtol(family, NULL, 10), SOCK_STREAM, 0));
 }
 
 static int check_pair(const char *type)
 {
     int fds[2];
-    return result(socketpair(AF_UNIX, atoi(type), 0, fds));
+    return result(socketpair(AF_UNIX, (int)strtol(type, NULL, 10), 0, fds));
 }
 
 static int check_kill(const char *pid)
 {
-    return result(kill(strcmp(pid, "self") == 0 ? getpid() : atoi(pid), 0));
+    return result(kill(strcmp(pid, "self") == 0 ? getpid() : (int)strtol(pid, NULL, 10), 0));
 }
 
 static int check_trace(const char *pid)
 {
-    return result(ptrace(PTRACE_ATTACH, atoi(pid), NULL, NULL));
+    return result(ptrace(PTRACE_ATTACH, (int)strtol(pid, NULL, 10), NULL, NULL));
 }
 
 static int check_memory(const char *pid)
 {
     char byte;
     struct iovec local = {&byte, 1}, remote = {&byte, 1};
-    return result(process_vm_readv(atoi(pid), &local, 1, &remote, 1, 0));
+    return result(process_vm_readv((int)strtol(pid, NULL, 10), &local, 1, &remote, 1, 0));
 }
 
 static int check_unshare(const char *ignored)
