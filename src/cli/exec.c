@@ -260,7 +260,7 @@ static int find_session(struct client *client, const struct args *args, char **r
 
 static int run_attach(const struct args *args, struct error **err)
 {
-    struct session_spec spec = {.raw = args_has(args, "raw")};
+    struct session_spec spec = {.raw = args_has(args, "raw"), .looks = true};
     const char *escape = args_value(args, "escape");
     int rc = prefix_parse(escape ? escape : "^]", &spec.prefix, err);
     if (rc < 0)

@@ -233,7 +233,8 @@ static void end_of_readers(struct engine *engine)
         engine->pipe_ns = now;
     if (now - engine->pipe_ns < engine->pipe_signals * BROKEN_PIPE_STEP_NS)
         return;
-    if (engine->pipe_signals < (int)countof(names))
+    /* who only looks (attach) must not end what he looks at */
+    if (!engine->spec->looks && engine->pipe_signals < (int)countof(names))
         engine_send_signal(engine, names[engine->pipe_signals++]);
     else
         engine->signal = SIGPIPE;

@@ -20,6 +20,7 @@ struct session_spec {
     bool ended;    /* it had ended before we came: it is not forgotten */
     bool raw;      /* nothing between its output and the terminal */
     bool no_input; /* our standard input is not for it */
+    bool looks; /* attached to what another began: a closed stdout is no signal for it */
     struct prefix prefix;
 };
 
