@@ -120,8 +120,7 @@ static int wait_ready(struct work *work, int64_t deadline, struct error **err)
                              phases[item.u.health.phase].about);
             phase = (enum guest_phase)item.u.health.phase;
             if (phase == PHASE_READY && item.u.health.failed_units[0])
-                job_progress(work->job, "ready", 0, 0, NULL, "these units failed: %s",
-                             item.u.health.failed_units);
+                job_warn(work->job, "these units failed: %s", item.u.health.failed_units);
             if (phase == PHASE_READY)
                 return 0;
             if (phase == PHASE_FAILED)

@@ -293,8 +293,7 @@ static int bring(struct code_in *code, struct fetched *fetched, struct error **e
         return error_prefix(err, "repository \"%s\"", row->name);
     row->done = true;
     if (fetched->submodules)
-        job_progress(work->job, "repos", 0, 0, NULL, "%s has submodules; they are not followed yet",
-                     row->name);
+        job_warn(work->job, "%s has submodules; they are not followed yet", row->name);
     return work_save(work, err);
 }
 

@@ -27,7 +27,7 @@ static bool check_session(const struct guest_session *s)
            TERMINATED(s->cwd) && TERMINATED(s->user) && TERMINATED(s->label);
 }
 
-/* A name is one path element ("/" alone: the root itself). */
+/* A name is one path element; what was asked for by "/" or by "FOLDER/." has no better name than its last part. */
 static bool check_name(const struct guest_file *f)
 {
     const char *name = f->name;
@@ -35,9 +35,9 @@ static bool check_name(const struct guest_file *f)
     if (f->name_len == 0 || f->name_len >= sizeof(f->name) || memchr(name, '\0', f->name_len) ||
         name[f->name_len])
         return false;
-    if (f->name_len == 1 && name[0] == '/')
+    if (f->name_len == 1 && (name[0] == '/' || name[0] == '.'))
         return true;
-    return !memchr(name, '/', f->name_len) && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    return !memchr(name, '/', f->name_len) && strcmp(name, "..") != 0;
 }
 
 static bool check_file(const struct guest_file *f)

@@ -76,7 +76,7 @@ static int tell(struct work *work, const char *path, json_t *body, unsigned limi
     if (rc == 0)
         return 0;
     if (why->code == ERROR_STATE) {
-        job_progress(work->job, step_name(work->r.step), 0, 0, NULL, "%s: %s", what, why->message);
+        job_warn(work->job, "%s: %s", what, why->message);
         return 0;
     }
     error_prefix(&why, "the guest's %s", what);
@@ -110,6 +110,6 @@ int identity_set(struct work *work, struct error **err)
     if (rc < 0 && why->code == ERROR_CANCELLED)
         return error_move(err, &why);
     if (rc < 0)
-        job_progress(work->job, step_name(work->r.step), 0, 0, NULL, "%s", why->message);
+        job_warn(work->job, "%s", why->message);
     return 0;
 }

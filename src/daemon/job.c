@@ -95,6 +95,8 @@ static bool same_progress(const json_t *a, const json_t *b)
     bool counts =
         json_integer_value(json_object_get(b, "done")) || json_integer_value(json_object_get(b, "total"));
 
+    if (json_object_get(a, "warning"))
+        return false;
     return phase_a && phase_b && json_equal(phase_a, phase_b) && (counts || json_equal(text_a, text_b));
 }
 
@@ -168,6 +170,22 @@ void job_progress(struct job *job, const char *phase, uint64_t done, uint64_t to
     require(line);
     if (unit)
         json_object_set_new(line, "unit", json_string(unit));
+    job_line(job, line);
+}
+
+void job_warn(struct job *job, const char *format, ...)
+{
+    autofree char *text = NULL;
+    va_list args;
+    json_t *line, *safe;
+
+    va_start(args, format);
+    text = xvasprintf(format, args);
+    va_end(args);
+    safe = json_bytes(text, strlen(text));
+    line = json_pack("{s:s, s:O, s:i, s:i, s:o}", "phase", job->kind->name, "text", safe, "done", 0, "total",
+                     0, "warning", safe);
+    require(line);
     job_line(job, line);
 }
 

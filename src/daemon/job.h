@@ -58,6 +58,8 @@ const char *job_lane(const struct job *job);
 /* A line of progress for all who watch. unit: NULL, "bytes" or "objects". Thread-safe. */
 void job_progress(struct job *job, const char *phase, uint64_t done, uint64_t total, const char *unit,
                   const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* A line that is to be read also where progress is not shown. Thread-safe. */
+void job_warn(struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A line of another form (doctor, verify); takes over the reference. */
 void job_line(struct job *job, json_t *line);
 const atomic_bool *job_cancel_flag(const struct job *job);

@@ -283,8 +283,7 @@ int machine_start(struct work *work, struct error **err)
     if (rc < 0)
         return rc;
     if (dropped)
-        job_progress(work->job, "start", 0, 0, NULL,
-                     "a memory image that hutch had not made was dropped: a cold start");
+        job_warn(work->job, "a memory image that hutch had not made was dropped: a cold start");
     rc = work_step_anyway(work, STEP_UP_CHAIN, err);
     if (rc == 0)
         rc = machine_refresh(work, &info, err);
@@ -355,19 +354,19 @@ void machine_check_modules(struct work *work)
 {
     auto(base) struct base *base = NULL;
     auto(error) struct error *err = NULL;
-    autofree char *path = NULL;
+    autofree char *path = NULL, *version = NULL;
 
     if (base_find(work->daemon->paths, work->r.base, &base, NULL) < 0)
         return;
-    path = xasprintf("/v1/files/stat?path=/lib/modules/%s", base->kernel_version);
+    version = json_url_encode(base->kernel_version, strlen(base->kernel_version));
+    path = xasprintf("/v1/files/stat?path=/lib/modules/%s", version);
     if (machine_call(work, GUEST_OP_FILE_STAT, path, NULL, MODULES_MS, NULL, &err) == 0 ||
         err->code != ERROR_NOT_FOUND)
         return;
-    job_progress(
-        work->job, step_name(work->r.step), 0, 0, NULL,
-        "the modules of its kernel %s are missing: file systems and devices that need one do not work; "
-        "`sudo apt install --reinstall linux-image-%s` in it puts them back",
-        base->kernel_version, base->kernel_version);
+    job_warn(work->job,
+             "the modules of its kernel %s are missing: file systems and devices that need one do not work; "
+             "`sudo apt install --reinstall linux-image-%s` in it puts them back",
+             base->kernel_version, base->kernel_version);
     daemon_noted(work->daemon, work->r.id, "finding.kernel", base->kernel_version);
 }
 

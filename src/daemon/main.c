@@ -33,14 +33,14 @@ struct options {
 static void usage(FILE *to)
 {
     fprintf(to, "usage: hutchd [--foreground] [--wait]\n"
-                "       hutchd --quit | --quit-save\n"
-                "       hutchd --steps | --version | --help\n"
+                "       hutchd --quit | --save-and-quit\n"
+                "       hutchd --crash-steps | --version | --help\n"
                 "\n"
-                "  --foreground   write messages to stderr, not to hutchd.log\n"
-                "  --wait         wait until another hutchd of this user has ended\n"
-                "  --quit         end the hutchd that runs; machines go on\n"
-                "  --quit-save    save the memory of all running machines, then end it\n"
-                "  --steps        list the steps that are recorded (for tests)\n");
+                "  --foreground     write messages to stderr, not to hutchd.log\n"
+                "  --wait           wait until another hutchd of this user has ended\n"
+                "  --quit           end the hutchd that runs; machines go on\n"
+                "  --save-and-quit  save the memory of all running machines, then end it\n"
+                "  --crash-steps    list the steps that are recorded (for tests)\n");
 }
 
 static void list_steps(void)
@@ -52,13 +52,13 @@ static void list_steps(void)
 /* Reads the command line; an exit status, or -1 to go on. */
 static int read_options(int argc, char **argv, struct options *options)
 {
-    enum { OPT_FOREGROUND = 1, OPT_WAIT, OPT_QUIT, OPT_QUIT_SAVE, OPT_STEPS, OPT_VERSION, OPT_HELP };
+    enum { OPT_FOREGROUND = 1, OPT_WAIT, OPT_QUIT, OPT_SAVE, OPT_STEPS, OPT_VERSION, OPT_HELP };
     static const struct option table[] = {
         {"foreground", no_argument, NULL, OPT_FOREGROUND},
         {"wait", no_argument, NULL, OPT_WAIT},
         {"quit", no_argument, NULL, OPT_QUIT},
-        {"quit-save", no_argument, NULL, OPT_QUIT_SAVE},
-        {"steps", no_argument, NULL, OPT_STEPS},
+        {"save-and-quit", no_argument, NULL, OPT_SAVE},
+        {"crash-steps", no_argument, NULL, OPT_STEPS},
         {"version", no_argument, NULL, OPT_VERSION},
         {"help", no_argument, NULL, OPT_HELP},
         {0},
@@ -73,7 +73,7 @@ static int read_options(int argc, char **argv, struct options *options)
         case OPT_WAIT:
             options->wait = true;
             break;
-        case OPT_QUIT_SAVE:
+        case OPT_SAVE:
             options->save = true;
             options->quit = true;
             break;

@@ -83,7 +83,7 @@ static int stop_guest(struct work *work, const struct vm_info *info, struct erro
         return error_move(err, &why);
     /* A guest that goes down may take the answer with it: what counts is whether the machine goes off. */
     if (rc < 0 && why->code != ERROR_GUEST) {
-        job_progress(work->job, "stop", 0, 0, NULL, "its system does not answer: %s", why->message);
+        job_warn(work->job, "its system does not answer: %s", why->message);
         return 0;
     }
     return wait_off(work, err);

@@ -47,13 +47,11 @@ static void apply_request(struct work *work, const struct up_params *params)
     if (params->disk && !r->base[0])
         r->disk = params->disk;
     else if (params->disk && params->disk != r->disk)
-        job_progress(work->job, step_name(r->step), 0, 0, NULL,
-                     "the disk stays as it is: its size is fixed when it is made");
+        job_warn(work->job, "the disk stays as it is: its size is fixed when it is made");
     if (!changes)
         return;
     if (r->saved && !params->cold) {
-        job_progress(work->job, step_name(r->step), 0, 0, NULL,
-                     "processors and memory stay as they are: its memory is saved");
+        job_warn(work->job, "processors and memory stay as they are: its memory is saved");
         return;
     }
     if (params->cpus)
@@ -61,8 +59,7 @@ static void apply_request(struct work *work, const struct up_params *params)
     if (params->memory)
         r->memory = params->memory;
     if (r->made)
-        job_progress(work->job, step_name(r->step), 0, 0, NULL,
-                     "processors and memory count from its next start on");
+        job_warn(work->job, "processors and memory count from its next start on");
 }
 
 /* What can be refused before anything is made. */

@@ -27,14 +27,14 @@ clean() {
 
 start_daemon
 make_base
-steps=$("$build/hutchd" --steps)
+steps=$("$build/hutchd" --crash-steps)
 
-for step in $(grep '^up-' <<<"$steps"); do
+for step in $(grep '^up\.' <<<"$steps"); do
     crash_at "$step" POST /v1/projects "$body"
     like "$step: it is listed" '"name":"box"' "$listed"
     case $step in
-    up-check | up-base | up-disk | up-define | up-start) want=new ;;
-    up-chain) want=paused ;;
+    up.check | up.base | up.disk | up.define | up.start) want=new ;;
+    up.chain) want=paused ;;
     *) want=run ;;
     esac
     is "$step: with its true state" "$want" "$(state box)"
@@ -45,11 +45,11 @@ for step in $(grep '^up-' <<<"$steps"); do
     clean
 done
 
-for step in $(grep '^suspend-' <<<"$steps"); do
+for step in $(grep '^suspend\.' <<<"$steps"); do
     up box >/dev/null
     crash_at "$step" POST /v1/projects/box/suspend
     case $step in
-    suspend-save) want=run ;; # the fake saves at once or not at all
+    suspend.save) want=run ;; # the fake saves at once or not at all
     *) want=saved ;;
     esac
     is "$step: its true state" "$want" "$(state box)"
@@ -57,12 +57,12 @@ for step in $(grep '^suspend-' <<<"$steps"); do
     clean
 done
 
-for step in $(grep '^wake-' <<<"$steps"); do
+for step in $(grep '^wake\.' <<<"$steps"); do
     up box >/dev/null
     api POST /v1/projects/box/suspend >/dev/null
     crash_at "$step" POST /v1/projects/box/start
     case $step in
-    wake-restore) want=saved ;;
+    wake.restore) want=saved ;;
     *) want=run ;;
     esac
     is "$step: its true state" "$want" "$(state box)"
@@ -71,11 +71,11 @@ for step in $(grep '^wake-' <<<"$steps"); do
     clean
 done
 
-for step in $(grep '^stop-' <<<"$steps"); do
+for step in $(grep '^stop\.' <<<"$steps"); do
     up box >/dev/null
     crash_at "$step" POST /v1/projects/box/stop
     case $step in
-    stop-guest) want=run ;; # not asked yet
+    stop.guest) want=run ;; # not asked yet
     *) want=off ;;
     esac
     is "$step: its true state" "$want" "$(state box)"
@@ -83,7 +83,7 @@ for step in $(grep '^stop-' <<<"$steps"); do
     clean
 done
 
-for step in $(grep '^rm-' <<<"$steps"); do
+for step in $(grep '^rm\.' <<<"$steps"); do
     up box >/dev/null
     crash_at "$step" DELETE /v1/projects/box
     within 10 is_state box not-found && pass "$step: the removal is finished" || fail "$step: the removal is finished" "$(state box)"
