@@ -152,6 +152,14 @@ static int fetch(const struct repo_source *source, const char *mirror, char **en
     return git_run(&run, NULL, err);
 }
 
+/* Whether there is not one branch or tag: then any branch is one that has no commit yet. */
+static bool is_empty(const char *mirror)
+{
+    static const char *const args[] = {"for-each-ref", "--count=1", NULL};
+    autofree char *out = NULL;
+    return mirror_git(mirror, args, &out, NULL) == 0 && !*out;
+}
+
 int repo_resolve(const char *mirror, const char *ref, char **ret_ref, char **ret_commit, struct error **err)
 {
     static const char *const prefixes[] = {"refs/heads/", "refs/tags/", NULL};
@@ -182,7 +190,12 @@ int repo_resolve(const char *mirror, const char *ref, char **ret_ref, char **ret
     if (!commit) {
         autofree char *spec = xasprintf("%s^{commit}", ref);
         const char *args[] = {"rev-parse", "--verify", "-q", spec, NULL};
-        if (mirror_git(mirror, args, &commit, NULL) < 0) {
+        if (mirror_git(mirror, args, &commit, NULL) < 0 && is_empty(mirror)) {
+            *ret_ref = xasprintf("refs/heads/%s", ref);
+            *ret_commit = xstrdup("");
+            return 0;
+        }
+        if (!commit) {
             int rc = error_set(err, ERROR_NOT_FOUND, "the repository has no branch, tag or commit '%s'", ref);
             error_hint(err, "`git ls-remote` of its URL lists what there is");
             return rc;

@@ -215,8 +215,10 @@ static void empty_and_vanishing(void **state)
     autofree char *mirror = mirror_of(path, &source);
     autofree char *ref = NULL;
     autofree char *commit = NULL;
-    assert_int_equal(repo_resolve(mirror, NULL, &ref, &commit, &err), 0);
+    assert_string_equal(source->ref, "main"); /* the branch that has no commit yet */
+    assert_int_equal(repo_resolve(mirror, source->ref, &ref, &commit, &err), 0);
     assert_string_equal(commit, "");
+    assert_string_equal(ref, "refs/heads/main");
     free(sh("git init -q --bare void.git"));
     assert_int_equal(push_to(mirror, "", "void.git", &err), 0);
     repo_source_free(source);
