@@ -46,4 +46,13 @@ state() { "$hutch" show "$1" --json 2>/dev/null | jq -r .state; }
 is_state() { [ "$(state "$1")" = "$2" ]; }
 daemon_pid() { "$hutch" version --json 2>/dev/null | jq -r '.daemon.pid // empty'; }
 part() { printf '== %s (%d s)\n' "$*" "$SECONDS"; }
+# The repository and the machine that most parts work with.
+make_app() {
+    mkdir -p app && git -C app init -q && cp -r "$stage/templates/demo/." app/
+    git -C app add -A && git -C app commit -qm "first"
+    git -C app tag v1
+    git -C app branch side
+    echo "later" >app/LATER && git -C app add -A && git -C app commit -qm "second"
+}
+need_first() { is_state first run || "$hutch" up first --repo "$work/app" --memory 1G >/dev/null 2>&1; }
 now_ms() { date +%s%3N; }

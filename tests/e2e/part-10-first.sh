@@ -7,12 +7,6 @@ like "template ls names it" 'debian-13' "$("$hutch" template ls)"
 gives "a template that does not exist: 5, the nearest is offered" 5 "$hutch" up nope -t debain-13
 like "  … by name" 'debian-13' "$output"
 
-mkdir -p app && git -C app init -q && cp -r "$stage/templates/demo/." app/
-git -C app add -A && git -C app commit -qm "first"
-git -C app tag v1
-git -C app branch side
-echo "later" >app/LATER && git -C app add -A && git -C app commit -qm "second"
-
 ok "up with a repository of this host" "$hutch" up first --repo "$work/app" --memory 1G
 is "  … runs" run "$(state first)"
 like "ls shows it" 'first +run' "$("$hutch" ls)"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # kill -9 of every process of ours while a session prints: the machine and the session go on.
 
-is_state first run || "$hutch" start first >/dev/null 2>&1
+need_first
 
 guest_pid() { # of "serve" in the machine
     "$hutch" exec first -u root -- sh -c 'for p in /proc/[0-9]*; do tr "\0" " " <$p/cmdline 2>/dev/null | grep -q "hutch-guest serve" && echo ${p#/proc/}; done' | head -1

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # pause, resume, suspend, wake; the managed-save trap; starts that fail.
 
-is_state first run || "$hutch" start first >/dev/null 2>&1
+need_first
 domain() { virsh -q -c "qemu:///$mode" list --all --name | grep "^hutch-$1-" | head -1; }
 virsh_state() { virsh -q -c "qemu:///$mode" domstate "$(domain "$1")" 2>/dev/null | head -1; }
 

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Names that cannot be, copies that could go wrong.
 
+need_first
 long=$(printf 'x%.0s' $(seq 300))
 for name in 'a/b' '..' 'a b' "$long" '' 'start' '-x' 'Ünï' '.'; do
     gives "the name '${name:0:12}' is refused" 2 "$hutch" up "$name"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What QEMU and the worker can reach, and how much memory they hold.
 
-is_state first run || "$hutch" start first >/dev/null 2>&1
+need_first
 daemon=$(daemon_pid)
 id=$("$hutch" show first --json | jq -r .id)
 qemu=$(for p in /proc/[0-9]*; do grep -aq "guest=hutch-first-$id" "$p/cmdline" 2>/dev/null && [ "$(cat "$p/comm")" != hutch ] && basename "$p"; done | head -1)

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # apt in the machine, with packages served from a folder in it; a kernel whose modules are gone.
 
-is_state first run || "$hutch" start first >/dev/null 2>&1
+need_first
 "$hutch" exec first -u root -- sh -e <<'GUEST' >apt.log 2>&1
 mkdir -p /srv/repo /tmp/one/DEBIAN
 cd /tmp
