@@ -147,12 +147,12 @@ static void digest_field(EVP_MD_CTX *context, const char *key, const char *value
 }
 
 /* The base's address: everything that decides what is in the image, and nothing else. */
-static void digest(struct template *template, const char *recipe)
+static void digest(struct template *template)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     require(context && EVP_DigestInit_ex(context, EVP_sha256(), NULL));
     digest_field(context, "build", BUILD_VERSION);
-    digest_field(context, "recipe", recipe);
+    digest_field(context, "recipe", template->recipe);
     digest_field(context, "distribution", template->distribution);
     digest_field(context, "suite", template->suite);
     digest_field(context, "mirror", template->mirror);
@@ -216,14 +216,13 @@ int template_load(const struct paths *paths, const char *name, struct template *
     r = ini_load(template->path, KEY_TEMPLATE, &ini, err);
     if (r < 0 || (r = take_fields(template, ini, err)) < 0)
         return r;
-    template->recipe = xasprintf("%s/%s.sh", paths->templates, template->distribution);
-    autofree char *recipe = NULL;
-    r = file_read(template->recipe, RECIPE_MAX, &recipe, NULL, err);
+    autofree char *recipe = xasprintf("%s/%s.sh", paths->templates, template->distribution);
+    r = file_read(recipe, RECIPE_MAX, &template->recipe, NULL, err);
     if (r < 0) {
         error_hint(err, "hutch's own files are incomplete: install it again");
         return r;
     }
-    digest(template, recipe);
+    digest(template);
     *ret_template = steal(&template);
     return 0;
 }

@@ -121,7 +121,7 @@ static void make_environment(struct build *build)
     push(&build->env, xstrdup("INITRD=No")); /* the recipe makes one, when all else is done */
     push(&build->env, xasprintf("HOME=%s", build->folder));
     push(&build->env, xasprintf("TMPDIR=%s", build->folder));
-    push(&build->env, xasprintf("HUTCH_RECIPE=%s", build->template->recipe));
+    push(&build->env, xasprintf("HUTCH_RECIPE=%s/recipe", build->folder));
     push(&build->env, xasprintf("HUTCH_CACHE=%s", build->downloads));
     push(&build->env, xasprintf("HUTCH_USER=%s", build->template->user));
     push(&build->env, xasprintf("HUTCH_KERNEL=%s", build->template->kernel_package));
@@ -228,7 +228,8 @@ static int begin(struct build *build, struct error **err)
     return r < 0 ? r : host_check(&build->host, err);
 }
 
-/* The temporary folder with the scripts of [setup …] in it, and the log. Needs the lock. */
+/* The temporary folder with the recipe as the digest has it and the scripts of [setup …], and the log. Needs
+ * the lock. */
 static int prepare(struct build *build, struct error **err)
 {
     int r = sweep(build, err);
@@ -237,10 +238,13 @@ static int prepare(struct build *build, struct error **err)
     if (!r)
         r = check_space(build->downloads, SPACE_DOWNLOADS, "a build's downloads", err);
     autofree char *setup = file_join(build->folder, "setup");
+    autofree char *recipe = file_join(build->folder, "recipe");
     if (!r)
         r = file_make_folder(build->folder, 0755, err);
     if (!r)
         r = file_make_folder(setup, 0755, err);
+    if (!r)
+        r = file_replace(recipe, build->template->recipe, strlen(build->template->recipe), 0644, err);
     for (size_t i = 0; !r && i < build->template->setup_count; i++) {
         const struct template_setup *part = &build->template->setup[i];
         autofree char *path = xasprintf("%s/%03zu-%s", setup, i, part->name);

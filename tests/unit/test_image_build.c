@@ -17,7 +17,7 @@
 static const char mmdebstrap_stub[] =
     "#!/bin/sh\n"
     "here=$(dirname \"$0\"); for last in \"$@\"; do case $last in */root) root=$last;; esac; done\n"
-    "echo \"$*\" >>\"$here/runs\"; cp \"$HUTCH_SETUP\"/* \"$here\" 2>/dev/null\n"
+    "echo \"$*\" >>\"$here/runs\"; cp \"$HUTCH_SETUP\"/* \"$HUTCH_RECIPE\" \"$here\" 2>/dev/null\n"
     "env | grep -c ^SECRET >\"$here/leaks\"\n"
     "mkdir -p \"$root/boot\"; echo k >\"$root/boot/vmlinuz-6.1-test\"; echo i "
     ">\"$root/boot/initrd.img-6.1-test\"\n"
@@ -119,7 +119,7 @@ static int world_setup(void **state)
                                         .setup_count = 1,
                                         .user = (char *)"agent",
                                         .disk_min = 8ULL << 30,
-                                        .recipe = (char *)"/nowhere/debian.sh"};
+                                        .recipe = (char *)"# the recipe\n"};
     memcpy(world->template.digest, digest, sizeof(digest));
     autofree char *path = xasprintf("%s:/usr/bin:/bin", world->stubs);
     setenv("PATH", path, 1);
@@ -218,6 +218,8 @@ static void a_build_is_published(void **state)
     assert_null(strstr(run, "security"));
     autofree char *setup = get(world, "000-one");
     assert_string_equal(setup, "echo 1 ; echo 2\n");
+    autofree char *recipe = get(world, "recipe");
+    assert_string_equal(recipe, "# the recipe\n");
     autofree char *leaks = get(world, "leaks");
     assert_string_equal(leaks, "0\n");
     /* A ready one is taken as it is. */
