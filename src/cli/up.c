@@ -156,6 +156,7 @@ static int run_up(const struct args *args, struct error **err)
     auto(client) struct client *client = NULL;
     auto(json) json_t *body = json_object();
     auto(json) json_t *project = NULL;
+    int64_t begun = units_monotonic_ns();
     int rc = client_connect(true, &client, err);
     if (rc == 0)
         rc = fill_body(client, body, args, err);
@@ -169,7 +170,13 @@ static int run_up(const struct args *args, struct error **err)
     }
     autofree char *name = out_member(project, "name");
     autofree char *state = out_member(project, "state");
-    out_text("%s: %s\n", name, state);
+    if (strcmp(state, "run") == 0) {
+        char took[UNITS_DURATION_MAX];
+        units_format_duration((uint64_t)((units_monotonic_ns() - begun) / 1000000000), took);
+        out_text("%s ready in %s   no network card   no keys inside\n", name, took);
+    } else {
+        out_text("%s: %s\n", name, state);
+    }
     if (project_emulated(project))
         out_note("%s", PROJECT_EMULATED);
     return 0;
