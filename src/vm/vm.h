@@ -21,7 +21,7 @@ enum vm_reason { /* why it is so, as far as libvirt says */
                  VM_REASON_GUEST,
                  VM_REASON_CRASH,
                  VM_REASON_FAILED,
-                 VM_REASON_JOB,
+                 VM_REASON_JOB, /* paused by libvirt while it saves or snapshots; not told by events */
 };
 
 struct vm_spec {

@@ -37,7 +37,7 @@ ok "it starts paused" drive start paused
 ok "it is paused" is_now paused
 ok "QEMU has the layers open that it should" drive check
 ok "it goes on" drive resume
-ok "the stand-in of hutch-guest is process 1" within 240 says '^UP pid=1 /run/hutch/bin/hutch-guest'
+ok "the stand-in of hutch-guest is process 1" within 600 says '^UP pid=1 /run/hutch/bin/hutch-guest'
 like "it is in the list" "$name running" "$(drive list)"
 
 part "confinement"
@@ -75,7 +75,7 @@ part "managed save"
 ok "planted" virsh -c $uri managedsave "$name"
 like "it is seen" managed_save=1 "$(drive info)"
 like "it is dropped and said" dropped "$(drive start)"
-ok "a cold start" within 240 says '^UP pid=1'
+ok "a cold start" within 600 says '^UP pid=1'
 ok "ended" drive destroy
 ok "ended twice" drive destroy
 is "the base belongs to whom it did" "$owner" "$(stat -c %U "$base/disk.qcow2" "$base/kernel")"
@@ -98,13 +98,13 @@ echo "# $output" | tail -2
 part "restart and switch off from inside"
 VM_EXTRA='vm_guest=restart' anew
 ok "it starts" drive start
-ok "it switches itself off in the end" within 480 is_now off
+ok "it switches itself off in the end" within 900 is_now off
 like "after a second start" 'START 2' "$(cat "$folder/console.log")"
 
 part "a flood on the console"
 VM_EXTRA='vm_guest=spam' anew
 ok "it starts" drive start
-ok "12 MB are written" within 480 says '^SPAM DONE'
+ok "12 MB are written" within 900 says '^SPAM DONE'
 like "at most 9 MB are kept" '^[0-8]$' "$(($(cat "$folder"/console.log* | wc -c) / 1048576))"
 pid=$(cat "$run/$name.pid")
 ok "ended" drive destroy
