@@ -16,7 +16,7 @@ hutch_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 hutch_LDADD = libcli.a libclient.a libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
 
 if HAVE_CMOCKA
-CLI_TESTS = tests/unit/test_cli tests/unit/test_cli_tar
+CLI_TESTS = tests/unit/test_cli tests/unit/test_cli_tar tests/unit/test_cli_tar_back
 check_PROGRAMS += $(CLI_TESTS)
 TESTS += $(CLI_TESTS)
 CLI_TEST_CFLAGS = $(UNIT_CFLAGS) $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
@@ -24,9 +24,12 @@ CLI_TEST_LIBS = libcli.a libclient.a libconf.a libwire.a libbase.a $(WIRE_LIBS) 
 tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
 tests_unit_test_cli_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_test_cli_LDADD = $(CLI_TEST_LIBS)
-tests_unit_test_cli_tar_SOURCES = tests/unit/test_cli_tar.c tests/unit/test_base_scratch.h
+tests_unit_test_cli_tar_SOURCES = tests/unit/test_cli_tar.c tests/unit/test_cli_archive.h tests/unit/test_base_scratch.h
 tests_unit_test_cli_tar_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_test_cli_tar_LDADD = $(CLI_TEST_LIBS)
+tests_unit_test_cli_tar_back_SOURCES = tests/unit/test_cli_tar_back.c tests/unit/test_cli_archive.h tests/unit/test_base_scratch.h
+tests_unit_test_cli_tar_back_CFLAGS = $(CLI_TEST_CFLAGS)
+tests_unit_test_cli_tar_back_LDADD = $(CLI_TEST_LIBS)
 
 # The client's program against a hutchd of the tests.
 check_PROGRAMS += tests/unit/fake_hutchd

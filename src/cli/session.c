@@ -370,6 +370,9 @@ int session_run(struct client *client, const struct session_spec *spec, struct e
     }
     if (rc == 0 && !leaving(&engine))
         rc = take_status(&engine, err);
+    /* whatever the program made of it: nobody read to the end, and that is what the shell is told */
+    if (rc >= 0 && engine.broken_pipe && !engine.signal)
+        engine.signal = SIGPIPE;
     tear_down(&engine);
     if (rc >= 0 && engine.failure)
         rc = error_move(err, &engine.failure);
