@@ -26,6 +26,7 @@ hutch_guest_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAG
 hutch_guest_LDADD = libwire.a libbase.a
 if STATIC_GUEST
 # The archives by name: pkg-config --static still names shared libraries. Nothing here needs libcrypto.
+hutch_guest_SOURCES += %D%/origin.c
 hutch_guest_LDFLAGS = $(AM_LDFLAGS) -static-pie
 hutch_guest_LDADD += -l:libnghttp2.a -l:libuv_a.a -l:libjansson.a -ldl -lrt
 else

@@ -11,11 +11,14 @@
 #define REPOSITORY_NAME_MAX 100
 
 /* The path of the running binary; in a machine the one that every start puts there. */
-static char *own_program(void)
+static char *own_program(bool machine)
 {
     char path[4096];
+
+    if (machine && access(PLACE_PROGRAM, X_OK) == 0)
+        return xstrdup(PLACE_PROGRAM);
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (n <= 0)
+    if (n <= 0 || *path != '/')
         return xstrdup(PLACE_PROGRAM);
     path[n] = '\0';
     return xstrdup(path);
@@ -36,7 +39,7 @@ void place_init(struct place *place, const char *ports, const char *root)
         place->state = ports ? file_join(ports, "state") : xstrdup(PLACE_STATE);
     place->git = file_join(place->state, "git");
     place->root = root ? xstrdup(root) : ports ? NULL : xstrdup("");
-    place->program = own_program();
+    place->program = own_program(place->machine);
 }
 
 void place_finish(struct place *place)

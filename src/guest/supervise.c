@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "guest/cgroup.h"
@@ -47,6 +48,19 @@ static void detach_stdio(void)
         close(log);
 }
 
+/* hutch-guest runs to the very end, from a file system of its own: systemd must not try to unmount that
+ * before, and say in red that it could not. In /run/systemd, but not in the folder whose existence says that
+ * systemd works. */
+static void keep_mounted(void)
+{
+    static const char folder[] = "/run/systemd/system.control/run-hutch-bin.mount.d";
+    static const char text[] = "[Unit]\nDefaultDependencies=no\n";
+    autofree char *path = file_join(folder, "hutch.conf");
+
+    if (file_make_folder(folder, 0755, NULL) == 0)
+        file_replace(path, text, strlen(text), 0644, NULL);
+}
+
 static void become(const char *const *argv) __attribute__((noreturn));
 static void become(const char *const *argv)
 {
@@ -67,6 +81,7 @@ int supervise_begin(int argc, char **argv)
         "/sbin/init", "/lib/systemd/systemd", "/usr/lib/systemd/systemd", "/etc/init", "/bin/init",
         "/bin/sh"};
     static const char *const supervise[] = {SELF, "supervise", NULL};
+    keep_mounted();
     pid_t pid = fork();
 
     /* without a child the machine still starts; hutch says then that its agent does not answer */

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_MS 60000
+#define LIMIT_MS 150000
 #define STEP_MS  10
 
 static const char *const port_names[] = {[RIG_CONTROL] = "control", [RIG_BULK] = "bulk"};

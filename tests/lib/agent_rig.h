@@ -25,7 +25,7 @@ void rig_start(struct rig *rig);
 void rig_stop(struct rig *rig);
 /* kill -9 of the agent, then a new one (the links are connected anew). */
 void rig_restart_agent(struct rig *rig);
-/* Runs the loop until *flag; fails the test after 60 s. */
+/* Runs the loop until *flag; fails the test after 150 s. */
 void rig_until(struct rig *rig, const bool *flag);
 
 /* One JSON call on control. Returns the status; *ret (may be NULL) is the body, which the caller

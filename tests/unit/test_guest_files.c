@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEST_LIMIT 120 /* s */
+#define TEST_LIMIT 300 /* s */
 
 static struct rig rig;
 static char *place; /* a folder for the test's own files */

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEST_LIMIT 120 /* s */
+#define TEST_LIMIT 300 /* s */
 
 static struct rig rig;
 static char *source; /* a repository of the host's */
