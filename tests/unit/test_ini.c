@@ -201,7 +201,7 @@ static void keys_are_documented(void **state)
         if (key_table[i].kind != KEY_TEMPLATE)
             continue;
         autofree char *section =
-            xasprintf(".Ss [%s%s]\n", key_table[i].section, key_table[i].named ? " NAME" : "");
+            xasprintf(".Ss [%s%s]\\&\n", key_table[i].section, key_table[i].named ? " NAME" : "");
         autofree char *key = xasprintf(".It Cm %s\n", key_table[i].key);
         const char *at = strstr(page, section);
         if (!at || !strstr(at, key))
