@@ -39,12 +39,12 @@ ok "  … commands work" "$hutch" exec first -- true
 
 pid=$(worker_pid "$(daemon_pid)")
 if [ -n "$pid" ]; then kill -9 "$pid" && pass "worker found and killed"; else fail "worker found and killed"; fi
-if within 15 "$hutch" exec first -- true; then pass "  … it comes back by itself"; else fail "  … it comes back by itself"; fi
+if within 60 "$hutch" exec first -- true; then pass "  … it comes back by itself"; else fail "  … it comes back by itself"; fi
 like "  … the session went on" '^n=1$' "$(look 8)"
 
 pid=$(guest_pid)
 if [ -n "$pid" ]; then "$hutch" exec first -u root -- kill -9 "$pid" >/dev/null 2>&1; pass "hutch-guest found and killed"; else fail "hutch-guest found and killed"; fi
-if within 30 "$hutch" exec first -- true; then pass "  … it comes back by itself"; else fail "  … it comes back by itself"; fi
+if within 60 "$hutch" exec first -- true; then pass "  … it comes back by itself"; else fail "  … it comes back by itself"; fi
 like "  … the session went on" '^n=1$' "$(look 8)"
 numbers=$(look 8 | grep -o '^n=[0-9]*$' | cut -d= -f2)
 is "  … no line is missing or twice" "$(seq "$(wc -l <<<"$numbers")")" "$numbers"

@@ -28,5 +28,5 @@ if [ "$(peak "$worker")" -lt 40000 ] && [ "$(peak "$daemon")" -lt 120000 ]; then
 
 # a guest that is gone without a word
 ok "a guest that powers itself off" "$hutch" exec first -u root -- sh -c 'nohup sh -c "sleep 1; systemctl poweroff" >/dev/null 2>&1 &'
-if within 60 is_state first off; then pass "  … is off"; else fail "  … is off" "$(state first)"; fi
+if within 180 is_state first off; then pass "  … is off"; else fail "  … is off" "$(state first)"; fi
 ok "  … and starts again" "$hutch" start first
