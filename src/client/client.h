@@ -11,7 +11,7 @@
 #include <uv.h>
 
 #define CLIENT_PROTOCOL 1     /* of GET /v1/version */
-#define CLIENT_START_MS 10000 /* for a hutchd that was just started to answer */
+#define CLIENT_START_MS 30000 /* for a hutchd that was just started to answer */
 #define CLIENT_LOG_MAX                                                                                       \
     (4 * 1024 * 1024) /* hutchd.log is put aside as hutchd.log.1 beyond this, before a start */
 

@@ -117,7 +117,8 @@ static int start_daemon(const struct paths *paths, int *ret_fd, struct error **e
     autoclose int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (notify >= 0)
         inotify_add_watch(notify, paths->run, IN_CREATE | IN_MOVED_TO | IN_ATTRIB);
-    const char *const argv[] = {program, NULL};
+    /* --wait: one that is just ending still holds its lock. */
+    const char *const argv[] = {program, "--wait", NULL};
     const struct spawn spawn = {
         .argv = argv, .cwd = "/", .in = -1, .out = log, .err = log, .new_session = true};
     pid_t pid;
