@@ -252,6 +252,23 @@ static const char *busy_state(const struct project *project)
     return NULL;
 }
 
+/* What the record alone says, while libvirt has not answered (it may be at a long job that it was asked for earlier). */
+static const char *recorded_state(const struct record *r)
+{
+    switch (step_operation(r->step)) {
+    case OPERATION_UP:
+    case OPERATION_WAKE:
+        return r->made ? "starting" : "new";
+    case OPERATION_STOP:
+    case OPERATION_SUSPEND:
+    case OPERATION_REMOVE:
+        return "stopping";
+    case OPERATION_NONE:
+        break;
+    }
+    return r->saved ? "saved" : "failed";
+}
+
 const char *project_state(const struct project *project)
 {
     const char *busy = busy_state(project);
@@ -259,7 +276,7 @@ const char *project_state(const struct project *project)
     if (busy)
         return busy;
     if (!project->known)
-        return "failed";
+        return recorded_state(&project->r);
     switch (project->vm) {
     case VM_RUNNING:
         return "run";

@@ -100,6 +100,8 @@ static void states(void **unused)
         {"gone", true, true, false, false, VM_ABSENT, STEP_NONE, NULL},
         {"failed", true, true, false, false, VM_CRASHED, STEP_NONE, NULL},
         {"failed", false, true, false, false, VM_OFF, STEP_NONE, NULL}, /* libvirt has not answered */
+        {"stopping", false, true, false, false, VM_OFF, STEP_SUSPEND_SAVE, NULL},
+        {"saved", false, true, true, false, VM_OFF, STEP_NONE, NULL},
     };
 
     (void)unused;
