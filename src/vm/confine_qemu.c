@@ -93,31 +93,39 @@ static int become_bubblewrap(const struct cage *cage, const struct cage_command 
     return rc;
 }
 
-/* The ordinary way: in place. */
+/* The ordinary way: in place. Returns only on failure. */
+static int confine(const struct cage *cage, const struct cage_command *command, char **argv,
+                   struct error **err)
+{
+    bool alone;
+    int rc = cage_check(cage, err);
+    if (rc == 0 && !has_landlock())
+        return become_bubblewrap(cage, command, argv, err);
+    if (rc == 0 && wants_namespaces())
+        rc = cage_apply_namespaces(&alone, err);
+    if (rc == 0)
+        rc = cage_apply_files(cage, command, err);
+    if (rc == 0)
+        rc = cage_apply_filter(command->kind, command->kind == CAGE_MACHINE ? (int)getpid() : 0, err);
+    return rc < 0 ? rc : become_qemu(argv, err);
+}
+
+/* Reads what is asked for and does it. */
 static int run(char **argv, struct error **err)
 {
     struct cage cage = {0};
-    struct cage_command command;
+    struct cage_command command = {0};
     const char *list = getenv(CAGE_VARIABLE);
-    bool alone = false;
     int rc = list ? cage_parse(list, &cage, err) : 0;
 
     if (rc == 0)
         rc = cage_command_read(argv, list != NULL, &command, err);
     unsetenv(CAGE_VARIABLE);
     if (rc == 0)
-        rc = cage_check(&cage, err);
-    if (rc < 0)
-        return rc;
-    if (!has_landlock())
-        return become_bubblewrap(&cage, &command, argv, err);
-    if (wants_namespaces())
-        rc = cage_apply_namespaces(&alone, err);
-    if (rc == 0)
-        rc = cage_apply_files(&cage, &command, err);
-    if (rc == 0)
-        rc = cage_apply_filter(command.kind, command.kind == CAGE_MACHINE ? (int)getpid() : 0, err);
-    return rc < 0 ? rc : become_qemu(argv, err);
+        rc = confine(&cage, &command, argv, err);
+    cage_finish(&cage);
+    cage_command_finish(&command);
+    return rc;
 }
 
 /* Second run, inside bubblewrap, which made the namespaces. argv[1] says for what. */

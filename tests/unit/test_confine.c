@@ -358,6 +358,9 @@ int main(void)
         scratch_test(probes),
         scratch_test(fails_closed),
     };
-    alarm(120);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return 77; /* a sanitizer looks at its process in ways that the cage denies */
+#endif
+    alarm(300);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

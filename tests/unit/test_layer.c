@@ -219,6 +219,6 @@ int main(void)
         .argv = (const char *const[]){"qemu-img", "--version", NULL}, .in = -1, .out = -1, .err = -1};
     if (spawn_run(&probe, 30000, 65536, NULL, NULL) == -ERROR_MISSING)
         return 77;
-    alarm(180);
+    alarm(600);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

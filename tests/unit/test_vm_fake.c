@@ -47,28 +47,31 @@ static struct vm_host *open_host(const char *folder)
     return host;
 }
 
-/* A spec whose paths lie in the folder; the strings are never freed: the test's process ends soon. */
+/* A spec whose paths lie in the folder; its strings live until the next call. */
 static struct vm_spec spec_of(const char *folder)
 {
+    static const char *const names[] = {"1.qcow2", "base.qcow2", "console.log", "c", "e", "b"};
+    static char *paths[countof(names)];
     static const char *chain[3];
-    chain[0] = file_join(folder, "1.qcow2");
-    chain[1] = file_join(folder, "base.qcow2");
-    struct vm_spec spec = {.name = "hutch-fake-1",
-                           .uuid = UUID,
-                           .project = "1",
-                           .cpus = 1,
-                           .memory = 1 << 30,
-                           .disk = chain[0],
-                           .chain = chain,
-                           .kernel = "/k",
-                           .initrd = "/i",
-                           .command_line = "",
-                           .console_log = file_join(folder, "console.log"),
-                           .folder = folder};
-    spec.ports[0] = file_join(folder, "c");
-    spec.ports[1] = file_join(folder, "e");
-    spec.ports[2] = file_join(folder, "b");
-    return spec;
+    for (size_t i = 0; i < countof(names); i++) {
+        free(paths[i]);
+        paths[i] = file_join(folder, names[i]);
+    }
+    chain[0] = paths[0];
+    chain[1] = paths[1];
+    return (struct vm_spec){.name = "hutch-fake-1",
+                            .uuid = UUID,
+                            .project = "1",
+                            .cpus = 1,
+                            .memory = 1 << 30,
+                            .disk = chain[0],
+                            .chain = chain,
+                            .kernel = "/k",
+                            .initrd = "/i",
+                            .command_line = "",
+                            .ports = {paths[3], paths[4], paths[5]},
+                            .console_log = paths[2],
+                            .folder = folder};
 }
 
 static void expect_state(struct vm_host *host, enum vm_state state, enum vm_reason reason)
