@@ -102,14 +102,10 @@ int supervise_begin(int argc, char **argv)
 static pid_t start_serve(void)
 {
     static const char *const serve[] = {SELF, "serve", NULL};
-    sigset_t none;
     pid_t pid = fork();
 
-    if (pid == 0) {
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
+    if (pid == 0)
         become(serve);
-    }
     return pid;
 }
 
