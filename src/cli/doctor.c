@@ -110,7 +110,8 @@ static void check_programs(struct doctor *doctor, const char *name)
 {
     autofree char *missing = xstrdup(""), *packages = xstrdup("sudo apt install");
     for (size_t i = 0; i < countof(programs); i++) {
-        if (have_program(programs[i].program) || (programs[i].other && have_program(programs[i].other)))
+        if (json_object_get(doctor->checked, programs[i].program) || have_program(programs[i].program) ||
+            (programs[i].other && have_program(programs[i].other)))
             continue;
         char *longer =
             xasprintf("%s%s%s (%s)", missing, *missing ? ", " : "", programs[i].program, programs[i].what);
