@@ -309,6 +309,10 @@ static int bootstrap(struct build *build, struct error **err)
         "--aptopt=Acquire::Retries \"3\"",
         "--dpkgopt=force-unsafe-io", /* a build that a crash ends is begun anew */
 
+        /* In this mount namespace the host's own lists and cache are not there: an apt that lost its
+         * configuration cannot empty them. */
+        "--setup-hook=for d in /var/lib/apt /var/cache/apt; do"
+        " [ ! -d $d ] || mount -t tmpfs -o mode=755 hutch $d; done",
         "--setup-hook=sh \"$HUTCH_RECIPE\" start \"$1\"",
         "--essential-hook=sh \"$HUTCH_RECIPE\" prepare \"$1\"",
         "--customize-hook=sh \"$HUTCH_RECIPE\" finish \"$1\"",
