@@ -183,7 +183,10 @@ char **cage_bubblewrap(const struct cage *cage, const struct cage_command *comma
 {
     struct words words = {0};
     static const char *const start[] = {
-        "bwrap", "--die-with-parent", "--unshare-net", "--unshare-ipc", "--cap-drop", "ALL", "--dev", "/dev"};
+        "bwrap", "--die-with-parent", "--unshare-net", "--unshare-ipc", "--cap-drop",
+        "ALL",   "--tmpfs",           "/dev"};
+    static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom",
+                                          "/dev/kvm"};
     static const char *const root_links[] = {"/lib", "/lib64", "/etc/ld.so.cache"};
 
     for (size_t i = 0; i < countof(start); i++)
@@ -191,7 +194,9 @@ char **cage_bubblewrap(const struct cage *cage, const struct cage_command *comma
     add_bind(&words, "--ro-bind", "/usr");
     for (size_t i = 0; i < countof(root_links); i++)
         add_bind(&words, "--ro-bind-try", root_links[i]);
-    add_bind(&words, "--dev-bind-try", "/dev/kvm");
+    for (size_t i = 0; i < countof(devices);
+         i++) /* not --dev, which wants more than libvirt's own /dev has */
+        add_bind(&words, "--dev-bind-try", devices[i]);
     add_bind(&words, "--ro-bind", self);
     for (size_t i = 0; i < cage->count; i++)
         if (cage->items[i].access == CAGE_FOLDER) /* before the files, which may lie in it */

@@ -8,10 +8,13 @@
 #include "vm/host.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* First argument when bubblewrap has run this program again: the files are confined, the filter is missing.
@@ -67,6 +70,17 @@ static int become_qemu(char **arguments, struct error **err)
     return error_set_errno(err, errno, "cannot run \"%s\"", program);
 }
 
+/* libvirt's root may leave capabilities to a process of another user; bubblewrap takes that for a mistake. */
+static void drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    if (geteuid() != 0) {
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+        syscall(SYS_capset, &header, none);
+    }
+}
+
 /* Kernels without Landlock: bubblewrap builds the view of the files and runs this program again in it. */
 static int become_bubblewrap(const struct cage *cage, const struct cage_command *command, char **argv,
                              struct error **err)
@@ -85,6 +99,7 @@ static int become_bubblewrap(const struct cage *cage, const struct cage_command 
     char kind[] = INSIDE "=machine";
     if (command->kind == CAGE_PROBE)
         memcpy(kind, INSIDE "=probe", sizeof(INSIDE "=probe"));
+    drop_capabilities();
     argv[0] = kind;
     char **wrapped = cage_bubblewrap(cage, command, self, argv);
     execv(BUBBLEWRAP, wrapped);

@@ -36,7 +36,9 @@ struct vm_spec {
     const char *kernel, *initrd, *command_line;
     const char *ports[3]; /* socket paths of control, egress, bulk */
     const char *console_log;
-    const char *folder;    /* the project's folder: QEMU may write in it (overlays of snapshots) */
+    /* The layers' folder: QEMU may write the files in it (overlays that libvirt makes); best nothing else is
+     * there. */
+    const char *folder;
     const char *cpu_model; /* NULL: host-passthrough under KVM, "max" under emulation */
     bool emulate;          /* even if KVM is there */
 };
@@ -45,7 +47,7 @@ struct vm_info {
     char uuid[37], name[64], project[40];
     enum vm_state state;
     enum vm_reason reason;
-    bool has_managed_save; /* libvirt would resume an image by itself: never let it */
+    bool has_managed_save; /* libvirt would resume an image by itself: never let it; events leave it out */
     bool kvm;
 };
 
@@ -77,7 +79,9 @@ struct vm_host_ops {
     int (*pause)(struct vm_host *host, const char *uuid, struct error **err);
     int (*resume)(struct vm_host *host, const char *uuid, struct error **err);
     /* Memory to a file of hutch's own, VM off afterwards (virDomainSave); and back (paused or running).
-     * restore checks and rewrites the image's XML: disk path, no <backingStore>. */
+     * libvirt goes on when the caller dies meanwhile, and marks an image that is not whole, so that restore
+     * refuses it. restore replaces every path in the image's XML by the spec's and refuses devices that
+     * define does not write; the image stays. */
     int (*save)(struct vm_host *host, const char *uuid, const char *path, struct error **err);
     int (*restore)(struct vm_host *host, const struct vm_spec *spec, const char *path, bool paused,
                    struct error **err);

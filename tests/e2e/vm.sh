@@ -4,6 +4,7 @@
 set -uo pipefail
 build=$(readlink -f "${1:?usage: vm.sh BUILD BASE}")
 base=$(readlink -f "${2:?usage: vm.sh BUILD BASE}")
+# shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 [ -r "$base/kernel" ] || { echo "1..0 # SKIP no base in $base"; exit 77; }
 export HUTCH_QEMU_WRAPPER=$build/hutch-qemu VM_MEMORY=${VM_MEMORY:-512} VM_EXTRA='vm_guest=count'
@@ -76,8 +77,13 @@ ok "planted" virsh -c $uri managedsave "$name"
 like "it is seen" managed_save=1 "$(drive info)"
 like "it is dropped and said" dropped "$(drive start)"
 ok "a cold start" within 600 says '^UP pid=1'
+ok "a layer on top, live" virsh -c $uri snapshot-create-as "$name" --disk-only --atomic --no-metadata \
+    --diskspec "vda,file=$folder/layers/2.qcow2,driver=qcow2" x
+gives "another chain than ours is seen" 1 drive check
+like "and named" "$folder/layers/2.qcow2" "$output"
 ok "ended" drive destroy
 ok "ended twice" drive destroy
+ok "defined as before" drive define
 is "the base belongs to whom it did" "$owner" "$(stat -c %U "$base/disk.qcow2" "$base/kernel")"
 
 part "failures"
