@@ -19,6 +19,11 @@ fail() {
     shift
     [ $# -eq 0 ] || printf '%s\n' "$@" | head -30 | sed 's/^/#   /'
 }
+ok() { # ok NAME COMMAND...: it succeeds
+    local name=$1 out
+    shift
+    if out=$("$@" 2>&1); then pass "$name"; else fail "$name" "status $? of: $*" "$out"; fi
+}
 is() { if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "wanted: $2" "got:    $3"; fi; }
 like() { if grep -qE -- "$2" <<<"$3"; then pass "$1"; else fail "$1" "wanted something like: $2" "got: $3"; fi; }
 within() { # within SECONDS COMMAND...
@@ -61,7 +66,8 @@ make_base() {
     printf '[base]\ntemplate = debian-13\ndigest = %s\nkernel-version = 6\nvirtual-size = 8589934592\nbuilt-ns = 1\n' "$digest" \
         >"$folder/base.ini"
 }
-# The processes of the machines, by the pid files of nobody: those whose command line has our home in it.
+no_file() { [ -z "$(find "$home/data/projects" "$home/run/p" -mindepth 1 2>/dev/null)" ]; }
+# Ends the processes of the machines, which outlive hutchd: those whose command line has our home in it.
 end_machines() {
     local dir
     for dir in /proc/[0-9]*; do

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The life of a project through the API, with the fake host and the real hutch-guest.
+# shellcheck source-path=SCRIPTDIR source=fake_lib.sh
 . "$(dirname "$0")/fake_lib.sh"
 
 start_daemon
@@ -21,17 +22,18 @@ reader=$!
 api GET "/v1/projects/box/sessions/$id/stderr" >"$home/err" &
 wait "$reader"
 is "wait gives the exit status" 7 "$(api GET "/v1/projects/box/sessions/$id/wait" | jq -r .exit_status)"
-{ cat "$home/in"; echo out; } | cmp -s - "$home/out" && pass "stdin came out of stdout, byte for byte" ||
-    fail "stdin came out of stdout, byte for byte" "$(ls -l "$home/in" "$home/out")"
-within 5 grep -qx err "$home/err" && pass "stderr is apart" || fail "stderr is apart" "$(cat "$home/err")"
+{ cat "$home/in"; echo out; } >"$home/wanted"
+ok "stdin came out of stdout, byte for byte" cmp "$home/wanted" "$home/out"
+ok "stderr is apart" within 5 grep -qx err "$home/err"
 like "the end is in the journal" '"kind":"exec.end".*"exit":7' "$(api GET '/v1/events?project=box&kind=exec')"
 like "the start was there before" '"kind":"exec.start".*exit 7' "$(api GET '/v1/events?project=box&kind=exec')"
 is "a session that is not there" not-found "$(api GET /v1/projects/box/sessions/nope | jq -r .error.code)"
 
 mkdir "$home/files"
 api PUT "/v1/projects/box/files?path=$home/files/a&mode=0600" --data-binary "@$home/in" >/dev/null
-cmp -s "$home/in" "$home/files/a" && pass "a file goes in" || fail "a file goes in"
-api GET "/v1/projects/box/files?path=$home/files/a" | cmp -s - "$home/in" && pass "and comes out" || fail "and comes out"
+ok "a file goes in" cmp "$home/in" "$home/files/a"
+api GET "/v1/projects/box/files?path=$home/files/a" >"$home/back"
+ok "and comes out" cmp "$home/in" "$home/back"
 is "into a folder that is missing: the guest's own word" not-found \
     "$(api PUT "/v1/projects/box/files?path=$home/none/a" --data-binary x | jq -r .error.code)"
 is "list" a "$(api GET "/v1/projects/box/files/list?path=$home/files" | jq -r .name)"
@@ -48,7 +50,7 @@ is "a command runs after it" 0 "$(id=$(api POST /v1/projects/box/sessions -d '{"
 
 is "suspend" saved "$(api POST /v1/projects/box/suspend | last | jq -r .result.state)"
 is "start wakes it" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
-[ ! -e "$home"/data/projects/*/suspend.img ] && pass "the image is spent" || fail "the image is spent"
+is "the image is spent" "" "$(find "$home/data/projects" -name suspend.img)"
 is "stop" off "$(api POST /v1/projects/box/stop -d '{}' | last | jq -r .result.state)"
 is "start" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
 
@@ -74,9 +76,10 @@ is "it is gone" not-found "$(state box)"
 like "its events stay" '"kind":"lifecycle.remove"' "$(api GET '/v1/events?project=box')"
 is "the journal is whole" 0 "$(api GET /v1/journal/verify | last | jq -r .result.bad)"
 
-api POST /v1/quit -d '{"save":true}' >/dev/null
+ok "the unit's stop ends hutchd" timeout 60 "$build/hutchd" --save-and-quit
+ok "at once" sh -c "! kill -0 $daemon 2>/dev/null || grep -q '^State:.Z' /proc/$daemon/status"
 wait "$daemon"
-is "quit with save ends hutchd" 0 "$?"
+is "in order" 0 "$?"
 start_daemon
 is "and the machine was saved" saved "$(state files)"
 is "rm of a saved one" '{}' "$(api DELETE /v1/projects/files | last | jq -c .result)"
