@@ -312,8 +312,9 @@ static void *job_thread(void *user)
 
     if (job_check(job, &job->error) == 0)
         job->kind->run(job, job->params, &job->result, &job->error);
-    if (job->error && job->error->code != ERROR_CANCELLED)
-        log_error("%s (%s): %s", job->kind->name, job->lane->name, job->error->message);
+    if (job->error)
+        log_write(error_code_http(job->error->code) >= 500 ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, "%s (%s): %s",
+                  job->kind->name, job->lane->name, job->error->message);
     post_call(job->jobs->daemon->posts, on_job_end, job);
     return NULL;
 }

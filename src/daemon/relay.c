@@ -336,7 +336,7 @@ static void on_health(const struct wmsg_item *item, const struct error *err, voi
 
 static const struct guest_call_ops health_ops = {.on_result = on_health};
 
-/* Whether there is any use in waiting: the machine runs, or is being started. */
+/* Whether there is any use in waiting: the machine runs, is being started, or libvirt has not said yet. */
 static int may_wait(struct relay *relay, struct error **err)
 {
     struct project *project = projects_lock(relay->daemon->projects, relay->o.id);
@@ -345,7 +345,7 @@ static int may_wait(struct relay *relay, struct error **err)
     if (!project)
         return error_set(err, ERROR_NOT_FOUND, "the project was removed meanwhile");
     rc = project_require_running(project, err);
-    if (rc < 0 && project->busy && !strcmp(project_state(project), "starting")) {
+    if (rc < 0 && (!project->known || (project->busy && !strcmp(project_state(project), "starting")))) {
         error_free(steal(err));
         rc = 0;
     }

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#define RELAY_WAIT_MS 10000
+#define RELAY_WAIT_MS 30000
 
 struct relay_options {
     const char *id; /* of the project; copied */
