@@ -92,7 +92,7 @@ void frames_field(struct buf *block, const char *name, const char *value)
     frames_field_bytes(block, name, strlen(name), value, strlen(value));
 }
 
-void frames_request(struct buf *out, uint32_t stream, uint8_t flags, ...)
+void frames_request(struct buf *out, uint32_t stream, int flags, ...)
 {
     struct buf block;
     buf_init(&block, 0);
@@ -102,7 +102,7 @@ void frames_request(struct buf *out, uint32_t stream, uint8_t flags, ...)
     for (const char *name; (name = va_arg(args, const char *));)
         frames_field(&block, name, va_arg(args, const char *));
     va_end(args);
-    frames_add(out, F_HEADERS, flags, stream, buf_data(&block), block.len);
+    frames_add(out, F_HEADERS, (uint8_t)flags, stream, buf_data(&block), block.len);
     buf_finish(&block);
 }
 

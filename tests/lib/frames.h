@@ -32,7 +32,7 @@ void frames_field_bytes(struct buf *block, const char *name, size_t name_len, co
                         size_t value_len);
 /* HEADERS by pairs of name and value, ended by NULL. The block begins with the table size of 0 that our
  * SETTINGS ask for. */
-void frames_request(struct buf *out, uint32_t stream, uint8_t flags, ...) __attribute__((sentinel));
+void frames_request(struct buf *out, uint32_t stream, int flags, ...) __attribute__((sentinel));
 /* The next whole frame of a block of output (a client's preface is skipped). False at the end. */
 bool frames_next(const uint8_t **data, size_t *len, struct frame *ret_frame);
 

@@ -25,6 +25,14 @@
 #include <termios.h>
 #include <unistd.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 /* One end: its link, its pump and how that ended. */
 struct side {
     struct link *link;
@@ -331,6 +339,27 @@ static void a_broken_output_resets_the_stream(void **state)
     assert_int_equal(w->client.end, PUMP_STREAM_RESET);
 }
 
+/* With keep_stream the owner can still say why. */
+static void a_broken_output_may_be_answered(void **state)
+{
+    struct world *w = *state;
+    int out[2];
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    close(out[0]);
+    w->client.options.fd_in = pattern_file(100000);
+    w->client.options.fd_out = pattern_file(0);
+    w->server.options.fd_out = out[1];
+    w->server.options.keep_stream = true;
+    begin(w);
+    RUN_UNTIL(w, w->server.done);
+    assert_int_equal(w->server.end, PUMP_OUTPUT_FAILED);
+    assert_int_equal(h2_stream_write(w->server.stream, "why", 3), 3);
+    h2_stream_end(w->server.stream);
+    RUN_UNTIL(w, w->client.done);
+    assert_int_equal(w->client.end, PUMP_DONE);
+    assert_int_equal(w->client.out, 3);
+}
+
 static void a_broken_input_resets_the_stream(void **state)
 {
     struct world *w = *state;
@@ -547,7 +576,7 @@ static void throughput(void **state)
     assert_int_equal(w->server.out, n);
     double seconds = cpu_seconds(&after) - cpu_seconds(&before);
     print_message("%.0f MB for a second of processor time, both sessions\n", (double)n / 1e6 / seconds);
-#ifndef __SANITIZE_ADDRESS__ /* which keeps freed memory for a while */
+#ifndef SANITIZED /* which keeps freed memory for a while */
     assert_true(after.ru_maxrss - before.ru_maxrss < 8 * 1024);
 #endif
 }
@@ -564,6 +593,7 @@ int main(void)
         TEST(back_pressure_reaches_the_source),
         TEST(a_reset_is_told_as_one),
         TEST(a_broken_output_resets_the_stream),
+        TEST(a_broken_output_may_be_answered),
         TEST(a_broken_input_resets_the_stream),
         TEST(more_than_max_bytes_is_refused),
         TEST(the_end_can_be_held),
