@@ -37,6 +37,7 @@ void runner_finish(struct runner *runner)
 static char *safe_line(const char *line)
 {
     struct text text;
+    line += strspn(line, " ");
     text_init(&text, line, strlen(line), TAIL_LINE_MAX, TEXT_DEFAULT);
     char *out = xstrdup(text.bytes);
     text_finish(&text);
