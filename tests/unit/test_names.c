@@ -28,6 +28,7 @@ static void bad_names_say_the_rule(void **state)
     assert_error(name_check("project", "caf\xC3\xA9", &err), ERROR_INVALID, "character 4");
     assert_error(name_check("project", "a\x1b[2J", &err), ERROR_INVALID, "\\e");
     assert_error(name_check("project", "up", &err), ERROR_INVALID, "verb");
+    assert_ok(name_check("project", "demo", &err)); /* doc/decisions/demo-name.md */
     assert_error(name_check("project", "2024", &err), ERROR_INVALID, "number");
     char name[301];
     memset(name, 'x', 300);
