@@ -97,7 +97,11 @@ static void write_cpu(struct buf *buf, const char *model, bool kvm)
     if (strcmp(model, "host-passthrough") == 0)
         xml_write(buf, "<cpu mode='host-passthrough' check='none' migratable='on'/>\n");
     else if (strcmp(model, "max") == 0)
-        xml_write(buf, "<cpu mode='maximum' check='none' migratable='on'/>\n");
+        /* five-level paging breaks guests of QEMU 7.2; virtualisation in emulation only makes udev load kvm
+         */
+        xml_write(buf,
+                  "<cpu mode='maximum' check='none' migratable='on'><feature policy='disable' name='la57'/>"
+                  "<feature policy='disable' name='svm'/><feature policy='disable' name='vmx'/></cpu>\n");
     else {
         autofree char *escaped = xml_escape(model);
         xml_write(buf,
