@@ -452,6 +452,7 @@ int vm_host_libvirt(const struct vm_host_options *options, struct vm_host **ret_
         host_unref(host);
         return rc;
     }
+    host->behind = true; /* machines of an earlier hutchd: their events count from now on */
     if (pthread_create(&host->watcher, NULL, watch, host) != 0) {
         drop(host);
         host_unref(host);

@@ -101,6 +101,8 @@ int libvirt_read_info(struct libvirt_host *host, virConnectPtr conn, const struc
         return rc;
     if (info.state == VM_ABSENT)
         snprintf(info.uuid, sizeof(info.uuid), "%s", call->uuid);
+    else if (installation && strcmp(installation, host->installation) == 0)
+        libvirt_remember(host, &info);
     *call->ret_info = info;
     return 0;
 }
