@@ -1,0 +1,30 @@
+/* app.h: the whole screen's state. One reducer takes messages; ui/view draws it. No curses, no sockets, no
+ * clock of its own. */
+#ifndef HUTCH_UI_APP_H
+#define HUTCH_UI_APP_H
+
+#include "ui/model/effect.h"
+#include "ui/model/message.h"
+
+struct app;
+
+struct app_options {
+    int rows, columns;
+    const char *folder;   /* where hutch was started: its project is shown first */
+    const char *settings; /* text of the user's configuration file, or NULL */
+    /* One attached session fills the screen and leaving it leaves the program: `hutch shell` and `attach`. */
+    const char *project, *session;
+    const char *escape; /* "^]", "none"; NULL: the configuration's */
+    bool lines;         /* line drawing was probed and works */
+};
+struct app *app_create(const struct app_options *options);
+void app_free(struct app *app);
+AUTO_DEFINE(app, struct app *, app_free);
+/* Takes a message and appends what is to be done to *effects. */
+void app_update(struct app *app, const struct message *message, struct effects *effects);
+/* Whether what app_draw (ui/view/draw.h) gives is another than at its last call. */
+bool app_changed(const struct app *app);
+/* What `hutch shell` returns: the session's exit status, or 0 when it was left; valid after EFFECT_QUIT. */
+int app_exit_status(const struct app *app);
+
+#endif

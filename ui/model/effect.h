@@ -1,0 +1,43 @@
+/* effect.h: what the model wants done, as data: carried out by src/cli/screen*.c, or looked at by a test. */
+#ifndef HUTCH_UI_EFFECT_H
+#define HUTCH_UI_EFFECT_H
+
+#include "base/buf.h"
+
+#include <jansson.h>
+
+enum effect_type {
+    EFFECT_CALL,  /* method, path, body: one call; MESSAGE_ANSWER */
+    EFFECT_LINES, /* the same with an answer of lines: MESSAGE_LINE …, MESSAGE_ANSWER */
+    EFFECT_BYTES, /* a GET whose answer is bytes: MESSAGE_BYTES …, MESSAGE_ANSWER. No more is read from hutchd
+                     while more than 256 KiB wait for the model. */
+    EFFECT_WRITE,  /* bytes for the body of a POST that stays open (a session's stdin); the first one has the
+                      path.  MESSAGE_ANSWER at its end. */
+    EFFECT_CANCEL, /* id: no more of that effect; no answer follows */
+    EFFECT_COPY,   /* text to the clipboard */
+    EFFECT_TITLE,  /* the window's title: text */
+    EFFECT_BELL,
+    EFFECT_NOTIFY, /* a desktop or terminal notification: text */
+    EFFECT_MODES,  /* number: enum term_mode */
+    EFFECT_THEME,  /* number: enum theme */
+    EFFECT_EDIT,   /* $EDITOR on the file text; MESSAGE_ANSWER when it has ended */
+    EFFECT_SUSPEND,
+    EFFECT_REDRAW, /* everything anew */
+    EFFECT_DUMP,   /* the screen as text into the file text */
+    EFFECT_TIMER,  /* number: MESSAGE_TIME after so many ms */
+    EFFECT_QUIT,
+};
+struct effect {
+    enum effect_type type;
+    uint64_t id; /* unique, never 0 for what is answered */
+    char *method, *path, *text;
+    json_t *body;
+    struct buf bytes;
+    int64_t number;
+    struct effect *next;
+};
+struct effects {
+    struct effect *first, **last;
+};
+
+#endif
