@@ -49,11 +49,17 @@ struct key_event {
     bool on;
 };
 void key_event_finish(struct key_event *event);
-/* Names as in configuration and help: "a", "A", "^A", "M-a", "S-Enter", "C-Up", "Space", "PageDown", "F5". A
- * parsed name gives the event that the terminal layer gives for it. ERROR_INVALID names the nearest. */
+/* The one form of a key that terminals report in several: ^I is Tab, ^M Enter, ^[ Escape, ^@ C-Space, ^/ is
+ * ^_; a letter with Shift alone is the capital, another character with Shift alone is itself. */
+void key_canonical(struct key_event *event);
+/* Names as in configuration and help: "a", "A", "^A", "M-a", "S-Enter", "C-Up", "Space", "PageDown", "F5",
+ * "U+E000". A parsed name gives the event that the terminal layer gives for it. ERROR_INVALID names the
+ * nearest. */
 int key_parse(const char *name, struct key_event *ret_event, struct error **err);
-/* At most 24 bytes with the end. */
+/* The shortest name that key_parse takes, safe text; "Paste", "Mouse", "Focus" for what has no name. At most
+ * 24 bytes with the end. */
 void key_name(const struct key_event *event, char ret[24]);
+/* The same key or button with the same modifiers; where the mouse is does not count. */
 bool key_equal(const struct key_event *a, const struct key_event *b);
 
 #endif
