@@ -193,21 +193,19 @@ int key_parse(const char *name, struct key_event *ret_event, struct error **err)
 }
 
 /* The code alone. */
-static void name_code(uint32_t code, char *ret, size_t size)
+static void name_code(uint32_t code, char ret[CELL_BYTES])
 {
     for (size_t i = 0; i < countof(named); i++) {
         if (named[i].code == code) {
-            snprintf(ret, size, "%s", named[i].name);
+            snprintf(ret, CELL_BYTES, "%s", named[i].name);
             return;
         }
     }
     if (!cell_code_ok(code) || text_width(code) == 0 || code == 0xa0) {
-        snprintf(ret, size, "U+%04X", (unsigned)code);
+        snprintf(ret, CELL_BYTES, "U+%04X", (unsigned)code);
         return;
     }
-    char text[CELL_BYTES];
-    cell_text(&(struct cell){.codes = {code}, .width = 1}, text);
-    snprintf(ret, size, "%s", text);
+    cell_text(&(struct cell){.codes = {code}, .width = 1}, ret);
 }
 
 void key_name(const struct key_event *event, char ret[24])
@@ -222,13 +220,13 @@ void key_name(const struct key_event *event, char ret[24])
         snprintf(ret, 24, "%s", others[event->type]);
         return;
     }
-    char code[12];
+    char code[CELL_BYTES];
     uint32_t c = event->code;
-    name_code(c, code, sizeof(code));
+    name_code(c, code);
     bool caret = (event->mods & KEY_CTRL) && c > 0x20 && c < 0x7f && !(event->mods & KEY_SHIFT);
     if (caret && c >= 'a' && c <= 'z')
         code[0] = (char)(code[0] - 'a' + 'A');
-    snprintf(ret, 24, "%s%s%s%s%s", (event->mods & KEY_CTRL) && !caret ? "C-" : "",
+    snprintf(ret, 24, "%s%s%s%s%.15s", (event->mods & KEY_CTRL) && !caret ? "C-" : "",
              event->mods & KEY_ALT ? "M-" : "", event->mods & KEY_SHIFT ? "S-" : "", caret ? "^" : "", code);
 }
 
