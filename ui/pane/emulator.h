@@ -21,9 +21,17 @@ struct emulator_options {
     void (*input)(const uint8_t *bytes, size_t len, void *user);
     void (*bell)(void *user);
 };
+/* The bits are those of enum term_mode (ui/term/term.h), which a pane may not include. */
+enum emulator_mode {
+    EMULATOR_MOUSE_CLICKS = 1,
+    EMULATOR_MOUSE_DRAG = 2,
+    EMULATOR_MOUSE_MOVE = 4,
+    EMULATOR_FOCUS = 8,
+    EMULATOR_KITTY_KEYS = 16
+};
 /* What the guest asked for of keyboard and mouse. */
 struct emulator_wants {
-    int modes;                    /* enum term_mode of ui/term/term.h */
+    int modes;                    /* enum emulator_mode */
     bool paste, focus, alternate; /* bracketed paste, focus events, alternate screen */
     bool cursor;
 };
@@ -43,8 +51,9 @@ void emulator_wants(const struct emulator *emulator, struct emulator_wants *ret_
 /* Sends a key, paste, mouse or focus event as the guest asked to have it; what it did not ask for is dropped.
  */
 void emulator_key(struct emulator *emulator, const struct key_event *event);
-/* The next line, counted as emulator_draw's `back`, from `from` on towards older (or newer) ones that
- * contains the text; -1: none. */
+/* Lines are counted from the last row of the present screen: line n is the one in the last row when
+ * emulator_draw is given `back` n. The next line from `from` on (itself included) towards older (or newer)
+ * ones that contains the text, also across a wrap; capitals count only if the text has some. -1: none. */
 int emulator_search(const struct emulator *emulator, const char *text, int from, bool older);
 /* The URL at a cell of what emulator_draw shows, whole across wrapped lines; or a whole logical line for url
  * false. NULL: none. The caller's to free; safe text. */
