@@ -163,6 +163,12 @@ clean()
     # Answered by hutch inside the guest, or at once by nobody.
     echo 'nameserver 127.0.0.1' >"$root/etc/resolv.conf"
     rm -f "$root"/etc/ssh/ssh_host_*_key* "$root/var/lib/systemd/random-seed"
+    # Each machine makes its own at sshd's first start; the image has none to share.
+    if [ -x "$root/usr/sbin/sshd" ]; then
+        mkdir -p "$root/etc/systemd/system/ssh.service.d"
+        printf '[Service]\nExecStartPre=\nExecStartPre=/usr/bin/ssh-keygen -A\nExecStartPre=/usr/sbin/sshd -t\n' \
+            >"$root/etc/systemd/system/ssh.service.d/host-keys.conf"
+    fi
     find "$root/var/log" -type f -delete
     # not $root/tmp: the builder's own apt configuration lies there; without it apt would clean the host's lists
     find "$root/var/tmp" -mindepth 1 -delete 2>/dev/null || true
