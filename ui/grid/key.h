@@ -8,11 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define KEY_PASTE_MAX (1 << 20)
+
 enum key_type {
     KEY_EVENT_NONE,
-    KEY_EVENT_CODE,  /* code: a code point, or enum key_named */
-    KEY_EVENT_PASTE, /* paste, paste_len: as pasted, end mark and control characters but \n and \t taken out
-                      */
+    KEY_EVENT_CODE, /* code: a code point, or enum key_named */
+    /* paste, paste_len: as pasted, end mark and control characters but \n and \t taken out; too_long: it
+     * passed KEY_PASTE_MAX and nothing of it is here, as half a command is worse than none */
+    KEY_EVENT_PASTE,
     KEY_EVENT_MOUSE,
     KEY_EVENT_FOCUS, /* on: got it; else lost it */
 };
@@ -46,7 +49,7 @@ struct key_event {
     size_t paste_len;
     enum mouse_act act;
     int button, row, column; /* from 0 */
-    bool on;
+    bool on, too_long;
 };
 void key_event_finish(struct key_event *event);
 /* The one form of a key that terminals report in several: ^I is Tab, ^M Enter, ^[ Escape, ^@ C-Space, ^/ is
