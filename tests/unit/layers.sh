@@ -27,7 +27,7 @@ declare -A may=(
     [ui/grid]="base"
     [ui/term]="base ui/grid"
     [ui/pane]="base ui/grid"
-    [ui/model]="base ui/grid ui/pane"
+    [ui/model]="base conf ui/grid ui/pane"
     [ui/view]="base ui/grid ui/pane ui/model"
     [guest]="base wire policy"
 )

@@ -23,7 +23,13 @@ AUTO_DEFINE(app, struct app *, app_free);
 /* Takes a message and appends what is to be done to *effects. */
 void app_update(struct app *app, const struct message *message, struct effects *effects);
 /* Whether what app_draw (ui/view/draw.h) gives is another than at its last call. */
-bool app_changed(const struct app *app);
+bool app_changed(struct app *app);
+/* Which colours, whether the mouse is taken: for the terminal at the start; later EFFECT_THEME and
+ * EFFECT_MOUSE say so. `settings` of the options is the text of screen.ini in the configuration's folder. */
+int app_theme(const struct app *app);
+bool app_mouse(const struct app *app);
+/* "auto", "yes" or "no": whether line drawing may be used (screen.ini, `lines`). */
+const char *app_lines(const struct app *app);
 /* What `hutch shell` returns: the session's exit status, or 0 when it was left; valid after EFFECT_QUIT. */
 int app_exit_status(const struct app *app);
 

@@ -8,11 +8,12 @@
 
 enum effect_type {
     EFFECT_CALL,  /* method, path, body: one call; MESSAGE_ANSWER */
-    EFFECT_LINES, /* the same with an answer of lines: MESSAGE_LINE …, MESSAGE_ANSWER */
+    EFFECT_LINES, /* the same with an answer of lines: MESSAGE_LINE …, MESSAGE_ANSWER (its body: the last
+                     line's "result", its error: that line's "error") */
     EFFECT_BYTES, /* a GET whose answer is bytes: MESSAGE_BYTES …, MESSAGE_ANSWER. No more is read from hutchd
                      while more than 256 KiB wait for the model. */
     EFFECT_WRITE,  /* bytes for the body of a POST that stays open (a session's stdin); the first one has the
-                      path.  MESSAGE_ANSWER at its end. */
+                       path, later ones the same id.  MESSAGE_ANSWER at its end. */
     EFFECT_CANCEL, /* id: no more of that effect; no answer follows */
     EFFECT_COPY,   /* text to the clipboard */
     EFFECT_TITLE,  /* the window's title: text */
@@ -20,11 +21,12 @@ enum effect_type {
     EFFECT_NOTIFY, /* a desktop or terminal notification: text */
     EFFECT_MODES,  /* number: enum term_mode */
     EFFECT_THEME,  /* number: enum theme */
+    EFFECT_MOUSE,  /* number: 1 on, 0 off */
     EFFECT_EDIT,   /* $EDITOR on the file text; MESSAGE_ANSWER when it has ended */
     EFFECT_SUSPEND,
     EFFECT_REDRAW, /* everything anew */
     EFFECT_DUMP,   /* the screen as text into the file text */
-    EFFECT_TIMER,  /* number: MESSAGE_TIME after so many ms */
+    EFFECT_TIMER,  /* number: MESSAGE_TIME after so many ms; a later one replaces an earlier one */
     EFFECT_QUIT,
 };
 struct effect {
@@ -36,8 +38,21 @@ struct effect {
     int64_t number;
     struct effect *next;
 };
+/* A queue; zeroed it is an empty one. When MESSAGE_DOWN comes all calls are over: no answer to them follows.
+ */
 struct effects {
-    struct effect *first, **last;
+    struct effect *first, *last;
 };
+
+/* Appends an empty effect of a type; the queue owns it. */
+struct effect *effects_add(struct effects *effects, enum effect_type type);
+/* The same with a text (copied) and a number. */
+struct effect *effects_add_text(struct effects *effects, enum effect_type type, const char *text,
+                                int64_t number);
+/* Takes the first one out (the caller's then), or NULL. */
+struct effect *effects_take(struct effects *effects);
+void effects_finish(struct effects *effects);
+void effect_free(struct effect *effect);
+AUTO_DEFINE(effect, struct effect *, effect_free);
 
 #endif

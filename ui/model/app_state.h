@@ -1,0 +1,197 @@
+/* app_state.h: what struct app is made of, for ui/model and ui/view alone. */
+#ifndef HUTCH_UI_APP_STATE_H
+#define HUTCH_UI_APP_STATE_H
+
+#include "ui/model/app.h"
+#include "ui/model/event.h"
+#include "ui/model/input.h"
+#include "ui/model/layout.h"
+#include "ui/model/list.h"
+#include "ui/model/project.h"
+#include "ui/model/settings.h"
+#include "ui/model/terminal.h"
+
+#define OVERLAYS_MAX 8
+#define ACTS_MAX     500 /* of the log of acts */
+#define SECOND       INT64_C(1000000000)
+#define LIST_GUTTER  2 /* columns before a row: the cursor, the mark */
+
+/* A call to hutchd that is out. */
+struct call {
+    struct call *next;
+    uint64_t id;
+    /* Each message of it; the last one is MESSAGE_ANSWER (with an error if hutchd went away). */
+    void (*take)(struct app *app, struct call *call, const struct message *message, struct effects *effects);
+    uint64_t number; /* the caller's: a project, a row */
+    enum action action;
+    uint64_t entry; /* number of the entry in the log of acts that it ends; 0: none */
+    void *data;     /* the caller's; freed with the call */
+};
+
+/* What was done or said: the log of acts. */
+enum entry_state { ENTRY_RUNS, ENTRY_DONE, ENTRY_FAILED, ENTRY_SAID };
+struct entry {
+    uint64_t number;
+    int64_t ts_ns, ended_ns;
+    enum entry_state state;
+    char *command; /* the command line that does the same; NULL: a message alone */
+    char *words;   /* how it went */
+};
+
+enum input_use { INPUT_NONE, INPUT_FILTER, INPUT_SEARCH, INPUT_PALETTE, INPUT_NAME, INPUT_FILE, INPUT_VIEW };
+
+/* A question before an act. */
+struct confirm {
+    bool on;
+    enum action action;
+    enum weight weight;
+    enum view_id view;
+    uint64_t identity;
+    char *name; /* of the row when the key was pressed */
+    struct act_words words;
+};
+
+struct app {
+    int rows, columns;
+    bool changed, quit;
+    int64_t now_ns;
+    int64_t timer_ns; /* when the timer that is out rings, 0: none is */
+    uint64_t last_id; /* of effects */
+
+    bool up, was_up;
+    char *down_why, *version;
+    char *folder, *folder_project;
+    struct settings settings;
+    bool lines_work; /* line drawing was probed */
+    int theme;
+
+    struct projects projects;
+    struct events events;
+    uint32_t event_project; /* the selected one's number there */
+    uint64_t events_call;
+    int64_t up_ns, events_ns; /* events_ns: when to ask for events again, 0: not */
+    bool host_known, host_kvm;
+    int64_t host_disk_free;
+    struct call *calls;
+    uint64_t projects_call; /* the list that is out */
+    bool projects_again;
+
+    struct layout layout;
+    struct list lists[VIEW_COUNT];
+    enum view_id tab;
+    enum pane focus;
+    enum view_id overlays[OVERLAYS_MAX];
+    int overlay_count;
+    uint64_t selected; /* the project whose tabs are shown, 0: none */
+    bool chosen;       /* the person has moved among the projects */
+
+    /* What x, Enter and ? were pressed on. */
+    enum view_id target_view;
+    uint64_t target;
+    enum view_id doc_view;
+    uint64_t doc_identity;
+    struct doc doc;
+
+    struct input input;
+    enum input_use input_use;
+    char *input_error;
+    struct confirm confirm;
+
+    struct entry entries[ACTS_MAX];
+    size_t entry_first, entry_end; /* positions; entries[position % ACTS_MAX] */
+    uint64_t entry_last;
+    char *notice; /* the line above the key bar says this until the next key; NULL: the newest entry */
+    enum style notice_style;
+
+    struct terminal *terminal; /* NULL: none is attached */
+    bool terminal_full, terminal_only, terminal_begun;
+    int exit_status;
+};
+
+/* ---- app.c ---- */
+/* The list that the keys go to, its view, its id. */
+enum view_id app_view(const struct app *app);
+struct list *app_list(struct app *app, enum view_id view);
+/* The identity under the cursor of a view's list. */
+uint64_t app_cursor(const struct app *app, enum view_id view);
+struct project *app_project(const struct app *app); /* the selected one, or NULL */
+void app_touch(struct app *app);
+/* Rows of a view are new. */
+void app_news(struct app *app, enum view_id view);
+/* Brings all lists up to date, before a key is understood and before a frame is drawn. */
+void app_settle(struct app *app);
+/* Says something on the line above the key bar, and keeps it in the log of acts if it is worth it (an error).
+ */
+void app_say(struct app *app, enum style style, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void app_say_error(struct app *app, const struct error *error);
+/* A project becomes the selected one. */
+void app_choose_project(struct app *app, uint64_t number, struct effects *effects);
+void app_open_tab(struct app *app, enum view_id view, struct effects *effects);
+void app_push(struct app *app, enum view_id view, struct effects *effects);
+void app_pop(struct app *app, struct effects *effects);
+void app_focus(struct app *app, enum pane pane, struct effects *effects);
+
+/* ---- feed.c ---- */
+/* Calls hutchd; take gets all that comes back. body is taken over (may be NULL). The call is the app's. */
+struct call *app_call(struct app *app, enum effect_type type, const char *method, const char *path,
+                      json_t *body,
+                      void (*take)(struct app *app, struct call *call, const struct message *message,
+                                   struct effects *effects),
+                      struct effects *effects);
+/* Ends a call that is out: no more of it comes. */
+void app_cancel(struct app *app, uint64_t id, struct effects *effects);
+struct call *app_find_call(const struct app *app, uint64_t id);
+void feed_up(struct app *app, const struct message *message, struct effects *effects);
+void feed_down(struct app *app, const struct message *message, struct effects *effects);
+/* An answer of hutchd; false: not to a call of the app. */
+bool feed_answer(struct app *app, const struct message *message, struct effects *effects);
+/* What is due by the clock; ret: when to come again, 0: not at all. */
+int64_t feed_tick(struct app *app, struct effects *effects);
+/* A project is asked for anew (at most one call is out for it), now and while it changes. */
+void feed_refresh(struct app *app, uint64_t number, struct effects *effects);
+void feed_refresh_all(struct app *app, struct effects *effects);
+/* Takes a project's answer: of a refresh, or of an act. */
+void feed_take_project(struct app *app, const json_t *json);
+void feed_finish(struct app *app);
+
+/* ---- terminal_host.c ---- */
+/* One session for the whole screen; leaving it leaves the program. */
+void terminal_host_only(struct app *app, const char *project, const char *session);
+/* Attaches to a session (names as the API takes them) in place of what was attached; label: safe text. */
+void terminal_host_open(struct app *app, const char *project, const char *session, const char *label,
+                        struct effects *effects);
+void terminal_host_close(struct app *app, struct effects *effects);
+/* Gives it a message; true: it was its own. */
+bool terminal_host_message(struct app *app, const struct message *message, struct effects *effects);
+void terminal_host_size(struct app *app, struct effects *effects);
+
+/* ---- act.c ---- */
+/* Does an act on a row: checks that it is there and able, asks as its weight wants, and does it. ask: at
+ * least y/n, for acts that were chosen with Enter. */
+void act_begin(struct app *app, enum view_id view, uint64_t identity, enum action action, bool ask,
+               struct effects *effects);
+/* A key while a question is open. */
+void act_answer(struct app *app, const struct key_event *key, struct effects *effects);
+void act_cancel(struct app *app);
+/* Whether an act is something that a row of the view can have done to it. */
+bool act_of_row(const struct view *view, enum action action);
+/* The act's command line for a row; the caller's to free. NULL: it has none. */
+char *act_twin(const struct app *app, enum view_id view, uint64_t identity, enum action action);
+/* The log of acts: an entry begins (command may be NULL) and ends. Returns its number. */
+uint64_t act_log(struct app *app, enum entry_state state, const char *command, const char *words);
+void act_log_end(struct app *app, uint64_t number, const struct error *error, const char *words);
+const struct entry *act_entry(const struct app *app, size_t position);
+
+/* ---- keys.c ---- */
+void app_key(struct app *app, const struct key_event *key, struct effects *effects);
+
+/* ---- does.c ---- */
+/* A line begins to be typed. */
+void app_type(struct app *app, enum input_use use, const char *text);
+/* Does an act of the screen itself or of the view on top; what ui/view's bar may name. */
+void app_do(struct app *app, enum action action, struct effects *effects);
+/* Whether an act has something that does it in this view. */
+bool app_does(const struct view *view, enum action action);
+
+#endif

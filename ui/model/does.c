@@ -1,0 +1,489 @@
+/* The acts of the screen itself: moving, opening, looking. */
+#include "ui/model/app_state.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+#include <string.h>
+
+typedef void do_fn(struct app *app, struct effects *effects);
+
+static struct list *here(struct app *app)
+{
+    return &app->lists[app_view(app)];
+}
+
+/* A person who has moved among the projects is not led elsewhere. */
+static void moved(struct app *app)
+{
+    app->chosen = true;
+    app->changed = true;
+}
+
+static void move(struct app *app, long rows)
+{
+    list_move(app, here(app), rows);
+    moved(app);
+}
+
+static long page(struct app *app)
+{
+    int height = here(app)->height;
+    return height > 2 ? height - 1 : 1;
+}
+
+static void do_down(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    move(app, 1);
+}
+
+static void do_up(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    move(app, -1);
+}
+
+static void do_top(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    list_go(app, here(app), 0);
+    here(app)->follow = false;
+    moved(app);
+}
+
+static void do_bottom(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    list_go(app, here(app), SIZE_MAX);
+    moved(app);
+}
+
+static void do_page_down(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    move(app, page(app));
+}
+
+static void do_page_up(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    move(app, -page(app));
+}
+
+static void do_half_down(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    move(app, (page(app) + 1) / 2);
+}
+
+static void do_half_up(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    move(app, -(page(app) + 1) / 2);
+}
+
+/* ---- folding ---- */
+
+/* The row that folds: that of the cursor, or the one that it is below of. */
+static uint64_t folding(struct app *app, struct list *list)
+{
+    if (!(list->view->flags & VIEW_TREE) || !list->count)
+        return 0;
+    size_t row = list->at;
+    while (row > 0 && list->rows[row].depth > 0)
+        row--;
+    size_t position = list->rows[row].position;
+    if (!list->view->child(app, position))
+        return 0;
+    if (row != list->at)
+        list_go(app, list, row);
+    return list->view->identity(app, position);
+}
+
+static void do_fold(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    uint64_t identity = folding(app, here(app));
+    if (identity)
+        list_fold(here(app), identity);
+    app->changed = true;
+}
+
+static void do_fold_all(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    folding(app, here(app));
+    list_fold_all(here(app));
+    app->changed = true;
+}
+
+static void sideways(struct app *app, bool right)
+{
+    struct list *list = here(app);
+    uint64_t identity = list->view->flags & VIEW_TREE && list->count
+                            ? list->view->identity(app, list->rows[list->at].position)
+                            : 0;
+    bool parent = identity && list->view->child(app, list->rows[list->at].position);
+    if (parent && list_folded(list, identity) == right)
+        list_fold(list, identity);
+    else if (!right && identity && list->rows[list->at].depth > 0)
+        folding(app, list);
+    else if (right && !list->wrap)
+        list->left += 8;
+    else
+        list->left = list->left > 8 ? list->left - 8 : 0;
+    app->changed = true;
+}
+
+static void do_left(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    sideways(app, false);
+}
+
+static void do_right(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    sideways(app, true);
+}
+
+/* ---- panes, tabs, views ---- */
+
+static void do_next_pane(struct app *app, struct effects *effects)
+{
+    if (app->overlay_count)
+        return;
+    for (int i = 1; i < PANE_COUNT; i++) {
+        enum pane pane = (enum pane)((app->focus + i) % PANE_OVERLAY);
+        bool hidden = !box_shown(&app->layout.panes[pane]);
+        if (pane == PANE_TERMINAL ? !app->terminal : pane == PANE_DETAIL && hidden)
+            continue;
+        app_focus(app, pane, effects);
+        return;
+    }
+}
+
+/* Opens the tab of an act TAB_n. */
+static void open_tab(struct app *app, enum action action, struct effects *effects)
+{
+    enum view_id view = view_tab((int)(action - ACTION_TAB_1) + 1);
+    if (view == VIEW_NONE) {
+        app_say(app, STYLE_WARN, "there is no tab %d", (int)(action - ACTION_TAB_1) + 1);
+        return;
+    }
+    while (app->overlay_count)
+        app_pop(app, effects);
+    app_open_tab(app, view, effects);
+}
+
+static void do_open(struct app *app, struct effects *effects)
+{
+    enum view_id view = app_view(app);
+    struct list *list = here(app);
+    if (!list->cursor)
+        return;
+    if (list->view->open) {
+        list->view->open(app, list->cursor, effects);
+    } else if (folding(app, list) == list->cursor && list->view->flags & VIEW_TREE) {
+        list_fold(list, list->cursor);
+    } else if (list->view->detail && !box_shown(&app->layout.panes[PANE_DETAIL])) {
+        app->doc_view = view;
+        app->doc_identity = list->cursor;
+        list_restart(&app->lists[VIEW_DETAIL]);
+        app_push(app, VIEW_DETAIL, effects);
+    } else if (list->view->detail) {
+        app_focus(app, PANE_DETAIL, effects);
+    }
+    app->changed = true;
+}
+
+/* The topmost of: a message, marks, a filter, a search, a view that covers others, a pane. */
+static void do_cancel(struct app *app, struct effects *effects)
+{
+    struct list *list = here(app);
+    app->changed = true;
+    if (list->mark_count)
+        list->mark_count = 0;
+    else if (list->filter.on)
+        list_filter(list, "", NULL);
+    else if (list->search.on)
+        list_search(list, "", NULL);
+    else if (app->overlay_count)
+        app_pop(app, effects);
+    else if (app->focus != PANE_PROJECTS)
+        app_focus(app, app->focus == PANE_DETAIL ? PANE_TAB : PANE_PROJECTS, effects);
+}
+
+static void do_back(struct app *app, struct effects *effects)
+{
+    char key[24] = "";
+    app->changed = true;
+    if (app->overlay_count) {
+        app_pop(app, effects);
+    } else if (app->focus != PANE_PROJECTS) {
+        app_focus(app, app->focus == PANE_DETAIL ? PANE_TAB : PANE_PROJECTS, effects);
+    } else {
+        bindings_key(&app->settings.bindings, KEYMAP_EVERYWHERE, ACTION_QUIT, key);
+        app_say(app, STYLE_NORMAL, "this is the first view; %s leaves hutch, the machines go on", key);
+    }
+}
+
+static void do_quit(struct app *app, struct effects *effects)
+{
+    if (app->terminal)
+        terminal_detach(app->terminal, effects);
+    effects_add(effects, EFFECT_QUIT);
+    app->quit = true;
+}
+
+/* ---- lists ---- */
+
+void app_type(struct app *app, enum input_use use, const char *text)
+{
+    app->input_use = use;
+    app->input_error = (free(app->input_error), NULL);
+    input_set(&app->input, text ? text : "");
+    app->changed = true;
+}
+
+static void do_search(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    app_type(app, INPUT_SEARCH, "");
+}
+
+static void do_filter(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    app_type(app, INPUT_FILTER, here(app)->filter.text);
+}
+
+static void search_on(struct app *app, bool forward)
+{
+    struct list *list = here(app);
+    if (!list->search.on)
+        app_say(app, STYLE_WARN, "nothing is searched for yet");
+    else if (!list_search_go(app, list, forward, false))
+        app_say(app, STYLE_WARN, "not found: %s", list->search.text);
+    moved(app);
+}
+
+static void do_search_next(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    search_on(app, true);
+}
+
+static void do_search_previous(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    search_on(app, false);
+}
+
+static void do_sort(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    const char *title = list_sort_next(here(app));
+    app_say(app, STYLE_NORMAL, title ? "sorted by %s" : "in the order in which they came", title);
+}
+
+static void do_sort_reverse(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    struct list *list = here(app);
+    list->reverse = !list->reverse;
+    list->stale = list->mine = true;
+    app_say(app, STYLE_NORMAL, list->reverse ? "the other way round" : "the usual way round");
+}
+
+static void do_mark(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    if (here(app)->cursor) {
+        list_mark(here(app), here(app)->cursor);
+        move(app, 1);
+    }
+}
+
+static void do_follow(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    struct list *list = here(app);
+    if (!(list->view->flags & VIEW_LOG)) {
+        app_say(app, STYLE_WARN, "these rows do not grow at their end: there is nothing to follow");
+        return;
+    }
+    bool follow = !list->follow;
+    if (follow)
+        list_go(app, list, SIZE_MAX);
+    list->follow = follow;
+    app_say(app, STYLE_NORMAL, follow ? "stays at the newest row" : "stays where it is");
+}
+
+static void do_wrap(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    struct list *list = here(app);
+    list->wrap = !list->wrap;
+    list->left = 0;
+    app->changed = true;
+}
+
+static void do_copy(struct app *app, struct effects *effects)
+{
+    struct list *list = here(app);
+    if (!list->cursor)
+        return;
+    char text[LIST_ROW_TEXT];
+    autofree char *own = list->view->copy ? list->view->copy(app, list->cursor) : NULL;
+    list_row_text(app, list, list->rows[list->at].position, text, sizeof(text));
+    effects_add_text(effects, EFFECT_COPY, own ? own : text, 0);
+    app_say(app, STYLE_NORMAL, "copied: %s", own ? own : text);
+}
+
+/* ---- views that cover others ---- */
+
+/* Remembers what x, : and ? were pressed on. */
+static void remember_target(struct app *app)
+{
+    app->target_view = app_view(app);
+    app->target = app_cursor(app, app->target_view);
+}
+
+static void do_actions(struct app *app, struct effects *effects)
+{
+    const struct view *view = view_table[app_view(app)];
+    if (!view->acts && !(view->flags & VIEW_PROJECT)) {
+        app_say(app, STYLE_WARN, "nothing can be done to these rows");
+        return;
+    }
+    remember_target(app);
+    list_restart(&app->lists[VIEW_ACTIONS]);
+    app_push(app, VIEW_ACTIONS, effects);
+}
+
+static void do_palette(struct app *app, struct effects *effects)
+{
+    if (app_view(app) == VIEW_PALETTE)
+        return;
+    remember_target(app);
+    list_restart(&app->lists[VIEW_PALETTE]);
+    app_type(app, INPUT_PALETTE, "");
+    app_push(app, VIEW_PALETTE, effects);
+}
+
+static void do_help(struct app *app, struct effects *effects)
+{
+    if (app_view(app) == VIEW_HELP)
+        return;
+    remember_target(app);
+    list_restart(&app->lists[VIEW_HELP]);
+    app_push(app, VIEW_HELP, effects);
+}
+
+static void do_log(struct app *app, struct effects *effects)
+{
+    app_push(app, VIEW_HISTORY, effects);
+}
+
+static void do_redraw(struct app *app, struct effects *effects)
+{
+    (void)app;
+    effects_add(effects, EFFECT_REDRAW);
+}
+
+static void do_theme(struct app *app, struct effects *effects)
+{
+    app->theme = (app->theme + 1) % SETTINGS_THEMES;
+    effects_add(effects, EFFECT_THEME)->number = app->theme;
+    app_say(app, STYLE_NORMAL, "colours: %s (until hutch ends; theme = %s in screen.ini keeps them)",
+            settings_theme_name(app->theme), settings_theme_name(app->theme));
+}
+
+static void do_dump(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    app_type(app, INPUT_FILE, "hutch-screen.txt");
+}
+
+static do_fn *const doers[ACTION_COUNT] = {
+    [ACTION_DOWN] = do_down,
+    [ACTION_UP] = do_up,
+    [ACTION_TOP] = do_top,
+    [ACTION_BOTTOM] = do_bottom,
+    [ACTION_PAGE_DOWN] = do_page_down,
+    [ACTION_PAGE_UP] = do_page_up,
+    [ACTION_HALF_DOWN] = do_half_down,
+    [ACTION_HALF_UP] = do_half_up,
+    [ACTION_LEFT] = do_left,
+    [ACTION_RIGHT] = do_right,
+    [ACTION_NEXT_PANE] = do_next_pane,
+    [ACTION_OPEN] = do_open,
+    [ACTION_CANCEL] = do_cancel,
+    [ACTION_BACK] = do_back,
+    [ACTION_QUIT] = do_quit,
+    [ACTION_SEARCH] = do_search,
+    [ACTION_SEARCH_NEXT] = do_search_next,
+    [ACTION_SEARCH_PREVIOUS] = do_search_previous,
+    [ACTION_FILTER] = do_filter,
+    [ACTION_SORT] = do_sort,
+    [ACTION_SORT_REVERSE] = do_sort_reverse,
+    [ACTION_MARK] = do_mark,
+    [ACTION_FOLD] = do_fold,
+    [ACTION_FOLD_ALL] = do_fold_all,
+    [ACTION_FOLLOW] = do_follow,
+    [ACTION_WRAP] = do_wrap,
+    [ACTION_COPY] = do_copy,
+    [ACTION_ACTIONS] = do_actions,
+    [ACTION_PALETTE] = do_palette,
+    [ACTION_HELP] = do_help,
+    [ACTION_LOG] = do_log,
+    [ACTION_REDRAW] = do_redraw,
+    [ACTION_THEME] = do_theme,
+    [ACTION_DUMP] = do_dump,
+};
+
+/* Acts that open a view, wherever they are wanted. */
+static const struct {
+    enum action action;
+    enum view_id view;
+} openers[] = {
+    {ACTION_LOG, VIEW_HISTORY},
+};
+
+static enum view_id opened_by(enum action action)
+{
+    for (size_t i = 0; i < countof(openers); i++)
+        if (openers[i].action == action)
+            return openers[i].view;
+    return VIEW_NONE;
+}
+
+static bool is_tab(enum action action)
+{
+    return action >= ACTION_TAB_1 && action <= ACTION_TAB_8;
+}
+
+bool app_does(const struct view *view, enum action action)
+{
+    if (is_tab(action))
+        return view_tab((int)(action - ACTION_TAB_1) + 1) != VIEW_NONE;
+    return doers[action] || opened_by(action) || act_of_row(view, action) ||
+           (view->flags & VIEW_PROJECT && act_of_row(view_table[VIEW_PROJECTS], action));
+}
+
+void app_do(struct app *app, enum action action, struct effects *effects)
+{
+    enum view_id view = app_view(app);
+    if (is_tab(action))
+        open_tab(app, action, effects);
+    else if (doers[action])
+        doers[action](app, effects);
+    else if (opened_by(action))
+        app_push(app, opened_by(action), effects);
+    else if (app_does(view_table[view], action))
+        act_begin(app, view, app_cursor(app, view), action, false, effects);
+    else
+        app_say(app, STYLE_WARN, "%s does not work here", action_table[action].label);
+}

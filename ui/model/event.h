@@ -1,0 +1,62 @@
+/* event.h: the events that the screen remembers: a ring of the newest, with a command's start and end joined
+ * into one. Text is made safe as it comes in. Positions count from the first event that ever came; those
+ * below `first` were dropped. */
+#ifndef HUTCH_UI_EVENT_H
+#define HUTCH_UI_EVENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EVENTS_MAX   100000 /* remembered; `hutch log` has the rest */
+#define EVENTS_FIRST 2000   /* asked for at the start */
+#define EVENTS_OPEN  256    /* commands whose end is waited for */
+
+enum event_group { EVENT_EXEC, EVENT_LIFECYCLE, EVENT_FILE, EVENT_GIT, EVENT_FINDING, EVENT_OTHER };
+
+struct event {
+    int64_t seq; /* identity */
+    int64_t ts_ns, ms;
+    size_t parent, child, last_child, sibling; /* positions + 1; 0: none */
+    char *subject, *session, *actor, *detail;  /* safe; session and detail may be NULL */
+    char *text;                                /* what is shown of it, NULL: the subject */
+    uint32_t project, children;                /* project: number of its name, from 1; 0: none */
+    int exit;
+    int16_t kind; /* index of events.kinds */
+    uint8_t group;
+    bool started, ended, failed, timed_out;
+};
+struct events {
+    struct event *ring;
+    size_t first, end, room; /* positions; room: size of the ring, a power of 2 */
+    size_t most;             /* remembered at most: EVENTS_MAX, less in tests */
+    int64_t last_seq, first_seq;
+    uint64_t dropped;
+    bool cut;     /* the first load left older ones out */
+    char **names; /* of projects, by number - 1 */
+    size_t name_count;
+    char **kinds;
+    size_t kind_count;
+    size_t open[EVENTS_OPEN]; /* positions + 1 of commands without an end, oldest first */
+    size_t open_count;
+    size_t changed; /* lowest position whose event changed since the reader looked; SIZE_MAX: none */
+};
+
+void events_init(struct events *events);
+void events_finish(struct events *events);
+/* Takes a line of GET /v1/events. The position that is new or changed, or SIZE_MAX: it is none, or was here
+ * already. *ret_new: a new one was appended. */
+size_t events_take(struct events *events, const json_t *json, bool *ret_new);
+struct event *events_at(const struct events *events, size_t position);
+/* Binary search by seq; NULL: dropped or never here. */
+struct event *events_find(const struct events *events, int64_t seq, size_t *ret_position);
+const char *event_kind(const struct events *events, const struct event *event);
+/* The number of a project's name (as hutchd has it), 0: no event of it. */
+uint32_t events_project(const struct events *events, const char *name);
+const char *event_text(const struct event *event);
+const char *event_project(const struct events *events, const struct event *event);
+/* "ok", "exit 1", "runs", "failed", "timed out"; "" for what has no outcome. ret: at least 24 bytes. */
+void event_outcome(const struct event *event, char ret[24]);
+
+#endif

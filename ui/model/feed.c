@@ -1,0 +1,323 @@
+/* What is asked of hutchd, and what comes back: the projects, the events, the host. Nothing is asked again
+ * and again: events say that something changed, and only what is on its way from one state to another is
+ * looked at once a second until it is there. */
+#include "ui/model/app_state.h"
+
+#include "base/alloc.h"
+#include "ui/model/field.h"
+
+#include <string.h>
+
+#define HOT_NS (3 * SECOND) /* hutchd writes an event before the act: look until it is done */
+
+typedef void take_fn(struct app *app, struct call *call, const struct message *message,
+                     struct effects *effects);
+
+struct call *app_call(struct app *app, enum effect_type type, const char *method, const char *path,
+                      json_t *body, take_fn *take, struct effects *effects)
+{
+    struct call *call = xnew(struct call);
+    struct effect *effect = effects_add(effects, type);
+    effect->id = call->id = ++app->last_id;
+    effect->method = xstrdup(method);
+    effect->path = xstrdup(path);
+    effect->body = body;
+    call->take = take;
+    call->next = app->calls;
+    app->calls = call;
+    return call;
+}
+
+static void call_free(struct call *call)
+{
+    free(call->data);
+    free(call);
+}
+
+/* Takes a call out of the list. */
+static struct call *unlink_call(struct app *app, uint64_t id)
+{
+    for (struct call **at = &app->calls; *at; at = &(*at)->next) {
+        struct call *call = *at;
+        if (call->id == id) {
+            *at = call->next;
+            return call;
+        }
+    }
+    return NULL;
+}
+
+struct call *app_find_call(const struct app *app, uint64_t id)
+{
+    struct call *call = app->calls;
+    while (call && call->id != id)
+        call = call->next;
+    return call;
+}
+
+void app_cancel(struct app *app, uint64_t id, struct effects *effects)
+{
+    struct call *call = id ? unlink_call(app, id) : NULL;
+    if (!call)
+        return;
+    effects_add(effects, EFFECT_CANCEL)->id = id;
+    call_free(call);
+}
+
+void feed_finish(struct app *app)
+{
+    while (app->calls)
+        call_free(unlink_call(app, app->calls->id));
+}
+
+bool feed_answer(struct app *app, const struct message *message, struct effects *effects)
+{
+    struct call *call = app_find_call(app, message->id);
+    if (!call)
+        return false;
+    if (message->type == MESSAGE_ANSWER)
+        unlink_call(app, message->id);
+    call->take(app, call, message, effects);
+    if (message->type == MESSAGE_ANSWER)
+        call_free(call);
+    app->changed = true;
+    return true;
+}
+
+/* ---- one project ---- */
+
+void feed_take_project(struct app *app, const json_t *json)
+{
+    bool full = json_object_get(json, "vm") != NULL;
+    struct project *project = projects_take(&app->projects, json, full);
+    if (!project)
+        return;
+    if (project_passing(project) || app->now_ns < project->hot_ns)
+        project->refresh_ns = app->now_ns + SECOND;
+    app_news(app, VIEW_PROJECTS);
+}
+
+static void take_refreshed(struct app *app, struct call *call, const struct message *message,
+                           struct effects *effects)
+{
+    struct project *project = projects_find(&app->projects, call->number);
+    if (message->type != MESSAGE_ANSWER || !project)
+        return;
+    project->asked = 0;
+    if (message->error && message->error->code == ERROR_NOT_FOUND) {
+        projects_remove(&app->projects, call->number);
+        app_news(app, VIEW_PROJECTS);
+        return;
+    }
+    bool again = project->again;
+    if (message->body)
+        feed_take_project(app, message->body);
+    if (again && app->up)
+        feed_refresh(app, call->number, effects);
+}
+
+void feed_refresh(struct app *app, uint64_t number, struct effects *effects)
+{
+    struct project *project = projects_find(&app->projects, number);
+    if (!project || !app->up)
+        return;
+    project->refresh_ns = 0;
+    project->again = project->asked != 0;
+    if (project->asked)
+        return;
+    autofree char *path = field_path("/v1/projects/%s", project->raw_name);
+    struct call *call = app_call(app, EFFECT_CALL, "GET", path, NULL, take_refreshed, effects);
+    call->number = number;
+    project->asked = call->id;
+}
+
+/* ---- all projects ---- */
+
+/* The project of the folder that hutch was started in is the one that is looked at first. */
+static void choose_first(struct app *app)
+{
+    struct project *project =
+        app->folder_project ? projects_named(&app->projects, app->folder_project) : NULL;
+    if (app->chosen || !project)
+        return;
+    app->chosen = true;
+    list_select(app, &app->lists[VIEW_PROJECTS], project->number);
+    app->lists[VIEW_PROJECTS].stale = true;
+}
+
+static void take_projects(struct app *app, struct call *call, const struct message *message,
+                          struct effects *effects)
+{
+    (void)call;
+    if (message->type == MESSAGE_LINE) {
+        feed_take_project(app, message->body);
+        return;
+    }
+    app->projects_call = 0;
+    if (message->error) {
+        if (app->up)
+            app_say_error(app, message->error);
+        return;
+    }
+    projects_end(&app->projects);
+    app_news(app, VIEW_PROJECTS);
+    choose_first(app);
+    if (app->projects_again)
+        feed_refresh_all(app, effects);
+}
+
+void feed_refresh_all(struct app *app, struct effects *effects)
+{
+    app->projects_again = app->projects_call != 0;
+    if (app->projects_call || !app->up)
+        return;
+    projects_begin(&app->projects);
+    app->projects_call = app_call(app, EFFECT_LINES, "GET", "/v1/projects", NULL, take_projects, effects)->id;
+}
+
+static void take_found(struct app *app, struct call *call, const struct message *message,
+                       struct effects *effects)
+{
+    (void)call, (void)effects;
+    const char *name = json_string_value(json_object_get(message->body, "name"));
+    if (!name)
+        return;
+    app->folder_project = (free(app->folder_project), xstrdup(name));
+    if (app->projects.known)
+        choose_first(app);
+}
+
+static void take_status(struct app *app, struct call *call, const struct message *message,
+                        struct effects *effects)
+{
+    (void)call, (void)effects;
+    const json_t *host = json_object_get(message->body, "host");
+    if (!host)
+        return;
+    app->host_known = true;
+    app->host_kvm = json_is_true(json_object_get(host, "kvm"));
+    app->host_disk_free = field_number(host, "disk_free", -1);
+}
+
+/* ---- events ---- */
+
+/* Something was done with a project: what is known of it is old. */
+static void on_act(struct app *app, const json_t *json, struct effects *effects)
+{
+    const char *name = json_string_value(json_object_get(json, "project"));
+    if (!name || field_number(json, "ts_ns", 0) < app->up_ns)
+        return;
+    struct project *project = projects_named(&app->projects, name);
+    if (!project) {
+        feed_refresh_all(app, effects);
+        return;
+    }
+    project->hot_ns = app->now_ns + HOT_NS;
+    feed_refresh(app, project->number, effects);
+}
+
+static void take_event(struct app *app, const json_t *json, struct effects *effects)
+{
+    bool fresh;
+    size_t position = events_take(&app->events, json, &fresh);
+    if (position == SIZE_MAX)
+        return;
+    const struct event *event = events_at(&app->events, position);
+    struct list *timeline = &app->lists[VIEW_TIMELINE];
+    if (event->project == app->event_project || !app->event_project)
+        list_changed(timeline, fresh && !event->parent ? SIZE_MAX : position);
+    if (event->parent)
+        list_changed(timeline, event->parent - 1);
+    if (event->group == EVENT_LIFECYCLE || event->group == EVENT_GIT || event->group == EVENT_FINDING)
+        on_act(app, json, effects);
+}
+
+static void ask_events(struct app *app, struct effects *effects);
+
+static void take_events(struct app *app, struct call *call, const struct message *message,
+                        struct effects *effects)
+{
+    (void)call;
+    if (message->type == MESSAGE_LINE) {
+        take_event(app, message->body, effects);
+        return;
+    }
+    app->events_call = 0;
+    if (app->up) /* cut because it was too slow: go on behind the last one, but not in a circle */
+        app->events_ns = app->now_ns + SECOND;
+}
+
+static void ask_events(struct app *app, struct effects *effects)
+{
+    if (app->events_call || !app->up)
+        return;
+    autofree char *path = app->events.last_seq
+                              ? xasprintf("/v1/events?follow=1&after=%lld", (long long)app->events.last_seq)
+                              : xasprintf("/v1/events?follow=1&limit=%d", EVENTS_FIRST);
+    app->events_ns = 0;
+    app->events_call = app_call(app, EFFECT_LINES, "GET", path, NULL, take_events, effects)->id;
+}
+
+/* ---- the connection ---- */
+
+void feed_up(struct app *app, const struct message *message, struct effects *effects)
+{
+    app->up = true;
+    app->up_ns = app->now_ns;
+    app->version = (free(app->version), field_text(message->body, "version"));
+    if (app->was_up)
+        app_say(app, STYLE_GOOD, "connected to hutchd again");
+    app->was_up = true;
+    app->changed = true;
+    if (app->terminal_only)
+        return;
+    app_call(app, EFFECT_CALL, "GET", "/v1/status", NULL, take_status, effects);
+    feed_refresh_all(app, effects);
+    if (app->folder && !app->folder_project) {
+        autofree char *path = field_path("/v1/find?folder=%s", app->folder);
+        app_call(app, EFFECT_CALL, "GET", path, NULL, take_found, effects);
+    }
+    ask_events(app, effects);
+    const struct view *tab = view_table[app->tab];
+    if (tab->shown && app->selected)
+        tab->shown(app, effects);
+}
+
+void feed_down(struct app *app, const struct message *message, struct effects *effects)
+{
+    auto(error) struct error *away = NULL;
+    app->up = false;
+    app->down_why = (free(app->down_why), xstrdup(message->error ? message->error->message : NULL));
+    app->changed = true;
+    error_set(&away, ERROR_NO_DAEMON, "hutchd went away before it answered; what was begun may go on");
+    struct message end = {.type = MESSAGE_ANSWER, .now_ns = app->now_ns, .error = away};
+    while (app->calls) {
+        struct call *call = unlink_call(app, app->calls->id);
+        end.id = call->id;
+        call->take(app, call, &end, effects);
+        call_free(call);
+    }
+    app->projects_again = false;
+    for (size_t i = 0; i < app->projects.count; i++)
+        app->projects.list[i].again = false;
+}
+
+int64_t feed_tick(struct app *app, struct effects *effects)
+{
+    int64_t next = 0;
+    if (!app->up)
+        return 0;
+    if (app->events_ns && app->events_ns <= app->now_ns)
+        ask_events(app, effects);
+    next = app->events_ns;
+    for (size_t i = 0; i < app->projects.count; i++) {
+        struct project *project = &app->projects.list[i];
+        if (!project->refresh_ns)
+            continue;
+        if (project->refresh_ns <= app->now_ns)
+            feed_refresh(app, project->number, effects);
+        else if (!next || project->refresh_ns < next)
+            next = project->refresh_ns;
+    }
+    return next;
+}

@@ -1,0 +1,52 @@
+/* project.h: what hutchd says about projects, as safe text; and which of it is being asked for. Owns its
+ * strings. */
+#ifndef HUTCH_UI_PROJECT_H
+#define HUTCH_UI_PROJECT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROJECTS_MAX 1000 /* shown; more are left out and said so */
+
+struct project {
+    uint64_t number;       /* identity: never 0, never given twice */
+    char *key;             /* hutchd's id of it, to find it again */
+    char *name, *raw_name; /* safe for the screen; as hutchd has it, for paths of the API */
+    char *state, *agent, *template, *step, *failure, *folder;
+    int64_t waiting, net_rate, disk, disk_size, memory, cpus, created_ns;
+    bool emulated;
+    bool seen;          /* in the list that is coming in */
+    bool full;          /* `json` is the answer of GET /v1/projects/N, not a line of the list */
+    json_t *json;       /* the last answer, for views that show more; text in it is not safe yet */
+    uint64_t asked;     /* effect that asks for it anew, 0: none is out */
+    bool again;         /* it changed since it was asked for */
+    int64_t hot_ns;     /* asked again until then: something is being done with it */
+    int64_t refresh_ns; /* when to ask next, 0: not at all */
+};
+struct projects {
+    struct project *list; /* in the order in which they were first seen */
+    size_t count;
+    uint64_t last; /* number that was given last */
+    bool known;    /* the list came in once */
+    bool too_many;
+};
+
+void projects_finish(struct projects *projects);
+/* Takes an object of hutchd: a new project is appended, a known one changed. NULL: it is none, or there are
+ * too many. */
+struct project *projects_take(struct projects *projects, const json_t *json, bool full);
+/* A list begins, and ends: those that were not in it are gone. */
+void projects_begin(struct projects *projects);
+void projects_end(struct projects *projects);
+void projects_remove(struct projects *projects, uint64_t number);
+struct project *projects_find(const struct projects *projects, uint64_t number);
+/* By hutchd's name of it. */
+struct project *projects_named(const struct projects *projects, const char *raw_name);
+/* Its state as the screen says it: "run", "SAVED" … and whether it goes over into another one by itself. */
+bool project_passing(const struct project *project);
+/* What is to be said about it now: failure, step, EMULATED, or "". Not the caller's. */
+const char *project_now(const struct project *project);
+
+#endif

@@ -1,0 +1,121 @@
+#include "ui/model/project_act.h"
+
+#include "ui/model/app_state.h"
+#include "ui/model/field.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* One call of hutchd. Of several rows for an act the first whose states hold is taken. */
+struct project_call {
+    enum action action;
+    const char *states;               /* with blanks around each; NULL: every state */
+    const char *method, *path, *twin; /* path: %s is the project; twin: NULL: as in actions.def */
+    const char *why;                  /* not able, when no row's states hold */
+    const char *question, *warning;   /* %s is the project, once */
+    const char *way_back;
+};
+static const struct project_call calls[] = {
+    {ACTION_START, " off saved failed gone new ", "POST", "/v1/projects/%s/start", NULL, "it runs already",
+     NULL, NULL, NULL},
+    {ACTION_STOP, " run starting paused frozen saved stopping ", "POST", "/v1/projects/%s/stop", NULL,
+     "it does not run", "shut %s down?", "programs that run in it end; its disk stays as it is", NULL},
+    {ACTION_FREEZE, " run ", "POST", "/v1/projects/%s/pause", NULL, "it does not run", NULL, NULL,
+     "held where it is; the same key lets it go on"},
+    {ACTION_FREEZE, " paused ", "POST", "/v1/projects/%s/resume", "hutch resume {project}", "it does not run",
+     NULL, NULL, NULL},
+    {ACTION_SUSPEND, " run paused ", "POST", "/v1/projects/%s/suspend", NULL, "it does not run",
+     "save %s with all that runs in it?",
+     "its memory is written to the disk of this host and freed; starting it goes on where it was", NULL},
+    {ACTION_REMOVE, NULL, "DELETE", "/v1/projects/%s", NULL, NULL, "remove %s for good?",
+     "the machine and its disk are removed; nothing brings them back", NULL},
+};
+
+static const struct project_call *find(const struct project *project, enum action action,
+                                       const char **ret_why)
+{
+    autofree char *word = xasprintf(" %s ", project->state);
+    *ret_why = "that does not work here";
+    for (size_t i = 0; i < countof(calls); i++) {
+        if (calls[i].action != action)
+            continue;
+        if (!calls[i].states || strstr(calls[i].states, word))
+            return &calls[i];
+        *ret_why = calls[i].why;
+    }
+    return NULL;
+}
+
+const char *project_able(const struct app *app, uint64_t number, enum action action)
+{
+    const struct project *project = projects_find(&app->projects, number);
+    const char *why = "there is no such project";
+    if (!app->up)
+        return "hutchd is away; it works again when it is back";
+    return project && find(project, action, &why) ? NULL : why;
+}
+
+/* Puts the name in place of %s. */
+static char *name_in(const char *words, const char *name)
+{
+    const char *at = words ? strstr(words, "%s") : NULL;
+    return at ? xasprintf("%.*s%s%s", (int)(at - words), words, name, at + 2) : xstrdup(words);
+}
+
+void project_words(const struct app *app, uint64_t number, enum action action, struct act_words *out)
+{
+    const struct project *project = projects_find(&app->projects, number);
+    const char *why;
+    const struct project_call *call = project ? find(project, action, &why) : NULL;
+    if (!call)
+        return;
+    out->question = name_in(call->question, project->name);
+    out->warning = name_in(call->warning, project->name);
+    out->way_back = call->way_back ? xasprintf("%s: %s", project->name, call->way_back) : NULL;
+}
+
+char *project_twin(const struct app *app, uint64_t number, enum action action)
+{
+    const struct project *project = projects_find(&app->projects, number);
+    const char *why;
+    const struct project_call *call = project ? find(project, action, &why) : NULL;
+    if (!call || !call->twin)
+        return NULL;
+    return xasprintf("%.*s%s", (int)strcspn(call->twin, "{"), call->twin, project->name);
+}
+
+/* Progress and the end of an act. */
+static void take(struct app *app, struct call *call, const struct message *message, struct effects *effects)
+{
+    if (message->type != MESSAGE_ANSWER)
+        return;
+    act_log_end(app, call->entry, message->error, NULL);
+    if (message->error)
+        app_say(app, STYLE_BAD, "%s%s%s", message->error->message, message->error->hint ? "; " : "",
+                message->error->hint ? message->error->hint : "");
+    if (message->body && json_object_get(message->body, "name"))
+        feed_take_project(app, message->body);
+    feed_refresh(app, call->number, effects);
+}
+
+bool project_act(struct app *app, uint64_t number, enum action action, struct effects *effects)
+{
+    struct project *project = projects_find(&app->projects, number);
+    const char *why;
+    const struct project_call *one = project ? find(project, action, &why) : NULL;
+    if (!one)
+        return false;
+    const char *at = strstr(one->path, "%s");
+    autofree char *name = field_path("%s", project->raw_name);
+    autofree char *path = xasprintf("%.*s%s%s", (int)(at - one->path), one->path, name, at + 2);
+    autofree char *twin = act_twin(app, VIEW_PROJECTS, number, action);
+    json_t *body = strcmp(one->method, "POST") == 0 ? json_object() : NULL;
+    struct call *call = app_call(app, EFFECT_LINES, one->method, path, body, take, effects);
+    call->number = number;
+    call->action = action;
+    call->entry = act_log(app, ENTRY_RUNS, twin, "");
+    project->hot_ns = app->now_ns + 3 * SECOND;
+    project->refresh_ns = app->now_ns + SECOND;
+    return true;
+}

@@ -1,0 +1,424 @@
+/* The views that cover others: help, the palette, the acts of a row, the log of acts, a row's detail. */
+#include "ui/model/app_state.h"
+#include "ui/model/field.h"
+
+#include "base/alloc.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Acts of projects stand first, what only moves about last. */
+static enum action action_at(size_t position)
+{
+    return (enum action)((position + ACTION_TERMINAL - 1) % (ACTION_COUNT - 1) + 1);
+}
+
+static size_t end_actions(const struct app *app)
+{
+    (void)app;
+    return ACTION_COUNT - 1;
+}
+
+static uint64_t identity_action(const struct app *app, size_t position)
+{
+    (void)app;
+    return action_at(position);
+}
+
+static char *label_action(const struct app *app, uint64_t identity)
+{
+    (void)app;
+    return xstrdup(action_table[identity].label);
+}
+
+/* All keys of an act where the target is, with a blank between; "" if it has none. */
+static void keys_of(const struct app *app, enum action action, struct cell_out *out)
+{
+    const struct bindings *bindings = &app->settings.bindings;
+    enum keymap maps[4];
+    size_t len = 0;
+    out->text = out->room;
+    out->room[0] = 0;
+    out->style = STYLE_KEY;
+    view_maps(view_table[app->target_view], maps);
+    for (int i = 0; maps[i]; i++) {
+        for (size_t j = 0; j < bindings->count; j++) {
+            const struct binding *one = &bindings->list[j];
+            char name[24];
+            if (one->map != maps[i] || one->action != action || len + sizeof(name) + 1 > sizeof(out->room))
+                continue;
+            key_name(&one->key, name);
+            len += (size_t)snprintf(out->room + len, sizeof(out->room) - len, "%s%s", len ? " " : "", name);
+        }
+    }
+}
+
+enum { KEY, ACT, WHAT };
+static const struct column columns_help[] = {
+    [KEY] = {"KEY", 14, false, 0, false, false},
+    [ACT] = {"ACT", 16, false, 1, false, false},
+    [WHAT] = {"WHAT IT DOES", 0, false, 0, false, false},
+    {NULL},
+};
+
+static void cell_action(const struct app *app, size_t position, int column, struct cell_out *out)
+{
+    const struct action_info *info = &action_table[action_at(position)];
+    if (column == KEY)
+        keys_of(app, action_at(position), out);
+    else
+        out->text = column == ACT ? info->name : info->help;
+}
+
+/* ---- help ---- */
+
+static bool shows_help(const struct app *app, size_t position)
+{
+    struct cell_out out = {.text = ""};
+    enum action action = action_at(position);
+    keys_of(app, action, &out);
+    return app_does(view_table[app->target_view], action) && *out.room;
+}
+
+static const enum action bar_help[] = {ACTION_BACK, ACTION_SEARCH, ACTION_FILTER, ACTION_DOWN,
+                                       ACTION_UP,   ACTION_QUIT,   ACTION_NONE};
+
+const struct view view_help = {
+    .name = "help",
+    .title = "Help",
+    .flags = VIEW_LIST | VIEW_HEADER,
+    .columns = columns_help,
+    .bar = bar_help,
+    .end = end_actions,
+    .identity = identity_action,
+    .shows = shows_help,
+    .cell = cell_action,
+    .label = label_action,
+};
+
+/* ---- palette ---- */
+
+/* How well typed letters fit a name: all of them in this order, better at the starts of words and side by
+ * side. -1: they do not. */
+static int fuzzy(const char *typed, const char *name)
+{
+    int score = 0, run = 0;
+    const char *start = name;
+    for (; *typed; typed++) {
+        if (*typed == ' ')
+            continue;
+        while (*name && tolower((unsigned char)*name) != tolower((unsigned char)*typed)) {
+            name++;
+            run = 0;
+        }
+        if (!*name)
+            return -1;
+        score += 10 + 5 * run++ + (name == start ? 20 : name[-1] == '-' || name[-1] == ' ' ? 12 : 0);
+        name++;
+    }
+    return score * 4 - (int)strlen(start);
+}
+
+static int score_of(const struct app *app, size_t position)
+{
+    const struct action_info *info = &action_table[action_at(position)];
+    int name = fuzzy(app->input.text, info->name), label = fuzzy(app->input.text, info->label);
+    return name > label ? name : label;
+}
+
+static bool shows_palette(const struct app *app, size_t position)
+{
+    enum action action = action_at(position);
+    bool confirms = action == ACTION_YES || action == ACTION_NO;
+    return app_does(view_table[app->target_view], action) && !confirms && action != ACTION_PALETTE &&
+           (!app->input.len || score_of(app, position) >= 0);
+}
+
+static int64_t order_palette(const struct app *app, size_t position, int column)
+{
+    (void)column;
+    return app->input.len ? score_of(app, position) : 0;
+}
+
+static void shown_palette(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    app->lists[VIEW_PALETTE].sort = 0;
+}
+
+/* Does what was chosen to what the cursor was on; Enter alone never does anything that is not asked. */
+static void choose(struct app *app, enum action action, bool asked, struct effects *effects)
+{
+    app_pop(app, effects);
+    const struct view *view = view_table[app->target_view];
+    bool row = act_of_row(view, action) ||
+               (view->flags & VIEW_PROJECT && act_of_row(view_table[VIEW_PROJECTS], action));
+    if (row)
+        act_begin(app, app->target_view, app->target, action, asked, effects);
+    else
+        app_do(app, action, effects);
+}
+
+static void open_palette(struct app *app, uint64_t identity, struct effects *effects)
+{
+    choose(app, (enum action)identity, true, effects);
+}
+
+static const struct column columns_palette[] = {
+    [KEY] = {"KEY", 14, false, 2, false, true},
+    [ACT] = {"ACT", 16, false, 0, false, false},
+    [WHAT] = {"WHAT IT DOES", 0, false, 1, false, false},
+    {NULL},
+};
+static const enum action bar_palette[] = {ACTION_OPEN, ACTION_CANCEL, ACTION_NONE};
+
+const struct view view_palette = {
+    .name = "palette",
+    .title = "All acts",
+    .empty = "no act is called so",
+    .flags = VIEW_LIST | VIEW_HEADER,
+    .columns = columns_palette,
+    .bar = bar_palette,
+    .end = end_actions,
+    .identity = identity_action,
+    .shows = shows_palette,
+    .cell = cell_action,
+    .order = order_palette,
+    .label = label_action,
+    .open = open_palette,
+    .shown = shown_palette,
+};
+
+/* ---- acts of a row ---- */
+
+static bool shows_act(const struct app *app, size_t position)
+{
+    const struct view *view = view_table[app->target_view];
+    enum action action = action_at(position);
+    return act_of_row(view, action) ||
+           (view->flags & VIEW_PROJECT && act_of_row(view_table[VIEW_PROJECTS], action));
+}
+
+/* The view and the row that an act is for: the target's own, or its project. */
+static uint64_t row_of(const struct app *app, enum action action, enum view_id *ret_view)
+{
+    const struct view *view = view_table[app->target_view];
+    *ret_view = app->target_view;
+    if (act_of_row(view, action))
+        return app->target;
+    *ret_view = VIEW_PROJECTS;
+    return view->project ? view->project(app, app->target) : app->selected;
+}
+
+static void cell_act(const struct app *app, size_t position, int column, struct cell_out *out)
+{
+    enum action action = action_at(position);
+    enum view_id view;
+    uint64_t row = row_of(app, action, &view);
+    const char *why = view_table[view]->able ? view_table[view]->able(app, row, action) : NULL;
+    if (column < 3) {
+        cell_action(app, position, column, out);
+        if (column == WHAT && why) {
+            snprintf(out->room, sizeof(out->room), "not now: %s", why);
+            out->text = out->room;
+        }
+    } else {
+        autofree char *twin = act_twin(app, view, row, action);
+        snprintf(out->room, sizeof(out->room), "%s", twin ? twin : "");
+        out->text = out->room;
+    }
+    if (why)
+        out->style = STYLE_DIM;
+}
+
+static void open_act(struct app *app, uint64_t identity, struct effects *effects)
+{
+    choose(app, (enum action)identity, true, effects);
+}
+
+/* An act's own key does it from here too. */
+static bool key_act(struct app *app, const struct key_event *key, struct effects *effects)
+{
+    enum keymap maps[4];
+    view_maps(view_table[app->target_view], maps);
+    for (int i = 0; key->type == KEY_EVENT_CODE && maps[i] && maps[i] != KEYMAP_EVERYWHERE; i++) {
+        enum action action = bindings_action(&app->settings.bindings, maps[i], key);
+        if (!action || !act_of_row(view_table[app->target_view], action))
+            if (!action || !act_of_row(view_table[VIEW_PROJECTS], action))
+                continue;
+        choose(app, action, false, effects);
+        return true;
+    }
+    return false;
+}
+
+static const struct column columns_acts[] = {
+    [KEY] = {"KEY", 8, false, 0, false, false},
+    [ACT] = {"ACT", 12, false, 0, false, false},
+    [WHAT] = {"WHAT IT DOES", 0, false, 1, false, false},
+    {"COMMAND", 28, false, 2, false, false},
+    {NULL},
+};
+static const enum action bar_acts[] = {ACTION_OPEN, ACTION_BACK, ACTION_DOWN, ACTION_UP, ACTION_NONE};
+
+const struct view view_actions = {
+    .name = "actions",
+    .title = "What can be done",
+    .flags = VIEW_LIST | VIEW_HEADER | VIEW_PROMPT,
+    .columns = columns_acts,
+    .bar = bar_acts,
+    .end = end_actions,
+    .identity = identity_action,
+    .shows = shows_act,
+    .cell = cell_act,
+    .label = label_action,
+    .open = open_act,
+    .key = key_act,
+};
+
+/* ---- the log of acts ---- */
+
+static size_t first_entry(const struct app *app)
+{
+    return app->entry_first;
+}
+
+static size_t end_entry(const struct app *app)
+{
+    return app->entry_end;
+}
+
+static uint64_t identity_entry(const struct app *app, size_t position)
+{
+    return act_entry(app, position)->number;
+}
+
+static const struct entry *find_entry(const struct app *app, uint64_t number)
+{
+    for (size_t at = app->entry_first; at < app->entry_end; at++)
+        if (act_entry(app, at)->number == number)
+            return act_entry(app, at);
+    return NULL;
+}
+
+static const char *const entry_words[] = {
+    [ENTRY_RUNS] = "runs", [ENTRY_DONE] = "ok", [ENTRY_FAILED] = "failed", [ENTRY_SAID] = ""};
+static const enum style entry_styles[] = {[ENTRY_RUNS] = STYLE_BUSY,
+                                          [ENTRY_DONE] = STYLE_GOOD,
+                                          [ENTRY_FAILED] = STYLE_BAD,
+                                          [ENTRY_SAID] = STYLE_WARN};
+
+static void cell_entry(const struct app *app, size_t position, int column, struct cell_out *out)
+{
+    const struct entry *entry = act_entry(app, position);
+    if (column == 0) {
+        field_clock(entry->ts_ns, out->room);
+        out->text = out->room;
+        out->style = STYLE_DIM;
+    } else if (column == 1) {
+        out->text = entry_words[entry->state];
+        out->style = entry_styles[entry->state];
+    } else if (column == 2) {
+        out->text = entry->command ? entry->command : entry->words;
+        out->style = entry->command ? STYLE_NORMAL : STYLE_WARN;
+    } else {
+        out->text = entry->command ? entry->words : "";
+        out->style = entry_styles[entry->state];
+    }
+}
+
+static char *label_entry(const struct app *app, uint64_t number)
+{
+    const struct entry *entry = find_entry(app, number);
+    return entry ? xstrdup(entry->command ? entry->command : entry->words) : NULL;
+}
+
+static void detail_entry(const struct app *app, uint64_t number, struct doc *out)
+{
+    const struct entry *entry = find_entry(app, number);
+    char time[24];
+    if (!entry)
+        return;
+    field_date(entry->ts_ns, time);
+    doc_add(out, STYLE_NORMAL, "when", time);
+    if (entry->command)
+        doc_add(out, STYLE_NORMAL, "command", entry->command);
+    if (*entry_words[entry->state])
+        doc_add(out, entry_styles[entry->state], "result", entry_words[entry->state]);
+    if (entry->ended_ns > entry->ts_ns) {
+        field_duration((entry->ended_ns - entry->ts_ns) / 1000000, time);
+        doc_add(out, STYLE_NORMAL, "took", time);
+    }
+    if (*entry->words)
+        doc_add(out, entry_styles[entry->state], "said", entry->words);
+}
+
+static const struct column columns_log[] = {
+    {"TIME", 8, false, 1, false, false},
+    {"HOW", 6, false, 0, false, false},
+    {"COMMAND", 34, false, 0, false, false},
+    {"WHAT WAS SAID", 0, false, 0, false, false},
+    {NULL},
+};
+static const enum action bar_log[] = {ACTION_OPEN,   ACTION_COPY, ACTION_BACK, ACTION_SEARCH,
+                                      ACTION_FILTER, ACTION_HELP, ACTION_NONE};
+
+const struct view view_history = {
+    .name = "log",
+    .title = "Acts so far",
+    .empty = "nothing was done from this screen yet",
+    .flags = VIEW_LOG | VIEW_HEADER,
+    .columns = columns_log,
+    .bar = bar_log,
+    .first = first_entry,
+    .end = end_entry,
+    .identity = identity_entry,
+    .cell = cell_entry,
+    .label = label_entry,
+    .copy = label_entry,
+    .detail = detail_entry,
+};
+
+/* ---- the detail of a row ---- */
+
+static size_t end_doc(const struct app *app)
+{
+    return app->doc.count;
+}
+
+static uint64_t identity_doc(const struct app *app, size_t position)
+{
+    (void)app;
+    return position + 1;
+}
+
+static void cell_doc(const struct app *app, size_t position, int column, struct cell_out *out)
+{
+    const struct doc_line *line = &app->doc.lines[position];
+    out->text = column == 0 ? line->label : line->text;
+    out->style = column == 0 ? STYLE_DIM : line->style;
+}
+
+static char *copy_doc(const struct app *app, uint64_t identity)
+{
+    return identity <= app->doc.count ? xstrdup(app->doc.lines[identity - 1].text) : NULL;
+}
+
+static const struct column columns_doc[] = {
+    {"", 9, false, 0, false, false}, {"", 0, false, 0, false, false}, {NULL}};
+static const enum action bar_doc[] = {ACTION_BACK,   ACTION_COPY, ACTION_WRAP,
+                                      ACTION_SEARCH, ACTION_HELP, ACTION_NONE};
+
+const struct view view_detail = {
+    .name = "detail",
+    .title = "Detail",
+    .empty = "nothing more is known",
+    .flags = VIEW_LIST,
+    .columns = columns_doc,
+    .bar = bar_doc,
+    .end = end_doc,
+    .identity = identity_doc,
+    .cell = cell_doc,
+    .copy = copy_doc,
+};

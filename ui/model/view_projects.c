@@ -1,0 +1,171 @@
+/* The projects: the first view, and what can be done to a project. */
+#include "ui/model/app_state.h"
+#include "ui/model/field.h"
+#include "ui/model/project_act.h"
+
+#include "base/alloc.h"
+#include "base/units.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME, STATE, AGENT, WAIT, NET, DISK, NOW };
+static const struct column columns[] = {
+    [NAME] = {"PROJECT", 14, false, 0, true, false}, [STATE] = {"STATE", 8, false, 0, true, false},
+    [AGENT] = {"AGENT", 13, false, 4, true, false},  [WAIT] = {"WAIT", 4, true, 3, true, true},
+    [NET] = {"NET/s", 5, true, 5, true, true},       [DISK] = {"DISK", 5, true, 2, true, true},
+    [NOW] = {"NOW", 0, false, 1, false, false},      {NULL},
+};
+
+static size_t end(const struct app *app)
+{
+    return app->projects.count;
+}
+
+static uint64_t identity(const struct app *app, size_t position)
+{
+    return app->projects.list[position].number;
+}
+
+/* Words of what needs a person are in capitals, so that colour is never alone. */
+static void state_cell(const struct project *project, struct cell_out *out)
+{
+    static const struct {
+        const char *state;
+        bool capitals;
+        enum style style;
+    } table[] = {
+        {"run", false, STYLE_GOOD},      {"new", false, STYLE_BUSY},   {"starting", false, STYLE_BUSY},
+        {"stopping", false, STYLE_BUSY}, {"frozen", true, STYLE_WARN}, {"paused", true, STYLE_WARN},
+        {"failed", true, STYLE_BAD},     {"gone", true, STYLE_BAD},    {"saved", false, STYLE_NORMAL},
+        {"off", false, STYLE_DIM},
+    };
+    snprintf(out->room, sizeof(out->room), "%s", project->state);
+    out->text = out->room;
+    for (size_t i = 0; i < countof(table); i++) {
+        if (strcmp(table[i].state, project->state) != 0)
+            continue;
+        out->style = table[i].style;
+        for (char *c = out->room; table[i].capitals && *c; c++)
+            *c = (char)toupper((unsigned char)*c);
+    }
+}
+
+static void size_cell(int64_t bytes, bool zero, struct cell_out *out)
+{
+    out->text = "-";
+    if (bytes > 0)
+        out->text = units_format_size((uint64_t)bytes, out->room);
+    else if (bytes == 0 && zero)
+        out->text = "0";
+}
+
+static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
+{
+    const struct project *project = &app->projects.list[position];
+    switch (column) {
+    case NAME:
+        out->text = project->name;
+        break;
+    case STATE:
+        state_cell(project, out);
+        break;
+    case AGENT:
+        out->text = *project->agent ? project->agent : "-";
+        break;
+    case WAIT:
+        snprintf(out->room, sizeof(out->room), "%lld", (long long)project->waiting);
+        out->text = project->waiting > 0 ? out->room : "-";
+        out->style = project->waiting > 0 ? STYLE_WAITING : STYLE_NORMAL;
+        break;
+    case NET:
+        size_cell(project->net_rate, true, out);
+        break;
+    case DISK:
+        size_cell(project->disk, false, out);
+        break;
+    default:
+        out->text = project_now(project);
+        out->style = *project->failure ? STYLE_BAD : *project->step ? STYLE_BUSY : STYLE_DIM;
+    }
+}
+
+static char *label(const struct app *app, uint64_t number)
+{
+    const struct project *project = projects_find(&app->projects, number);
+    return project ? xstrdup(project->name) : NULL;
+}
+
+static uint64_t own(const struct app *app, uint64_t number)
+{
+    (void)app;
+    return number;
+}
+
+static void size_line(struct doc *doc, const char *title, int64_t bytes)
+{
+    char size[UNITS_SIZE_MAX];
+    if (bytes >= 0)
+        doc_add(doc, STYLE_NORMAL, title, units_format_size((uint64_t)bytes, size));
+}
+
+static void detail(const struct app *app, uint64_t number, struct doc *out)
+{
+    const struct project *project = projects_find(&app->projects, number);
+    char made[24];
+    if (!project)
+        return;
+    struct cell_out state = {.text = ""};
+    state_cell(project, &state);
+    doc_add(out, STYLE_TITLE, "project", project->name);
+    doc_add(out, state.style, "state", state.text);
+    if (*project->step)
+        doc_add(out, STYLE_BUSY, "doing", project->step);
+    if (*project->failure)
+        doc_add(out, STYLE_BAD, "failure", project->failure);
+    doc_add(out, STYLE_NORMAL, "template", project->template);
+    if (project->cpus >= 0)
+        doc_addf(out, STYLE_NORMAL, "cpus", "%lld", (long long)project->cpus);
+    size_line(out, "memory", project->memory);
+    size_line(out, "disk", project->disk);
+    size_line(out, "disk most", project->disk_size);
+    if (project->emulated)
+        doc_add(out, STYLE_WARN, "speed", "EMULATED: without KVM the machine is many times slower");
+    if (*project->folder)
+        doc_add(out, STYLE_NORMAL, "folder", project->folder);
+    field_date(project->created_ns, made);
+    doc_add(out, STYLE_NORMAL, "made", made);
+}
+
+static void open(struct app *app, uint64_t number, struct effects *effects)
+{
+    app_choose_project(app, number, effects);
+    app_focus(app, PANE_TAB, effects);
+}
+
+static const enum action bar[] = {ACTION_OPEN,   ACTION_START,   ACTION_FREEZE, ACTION_ACTIONS, ACTION_SEARCH,
+                                  ACTION_FILTER, ACTION_PALETTE, ACTION_HELP,   ACTION_QUIT,    ACTION_NONE};
+static const enum action acts[] = {ACTION_START,   ACTION_STOP,   ACTION_FREEZE,
+                                   ACTION_SUSPEND, ACTION_REMOVE, ACTION_NONE};
+
+const struct view view_projects = {
+    .name = "projects",
+    .title = "Projects",
+    .empty = "no projects yet; make one of a repository:  cd REPOSITORY && hutch up",
+    .flags = VIEW_LIST | VIEW_HEADER | VIEW_PROJECT,
+    .columns = columns,
+    .bar = bar,
+    .acts = acts,
+    .end = end,
+    .identity = identity,
+    .cell = cell,
+    .label = label,
+    .project = own,
+    .detail = detail,
+    .able = project_able,
+    .words = project_words,
+    .act = project_act,
+    .twin = project_twin,
+    .open = open,
+};

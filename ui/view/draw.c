@@ -1,0 +1,298 @@
+#include "ui/view/draw.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "ui/model/field.h"
+#include "ui/view/paint.h"
+#include "ui/view/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct area box_area(struct area all, const struct box *box)
+{
+    return area_part(all, box->row, box->column, box->rows, box->columns);
+}
+
+/* ---- the top line ---- */
+
+static int64_t waiting(const struct app *app)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < app->projects.count; i++)
+        sum += app->projects.list[i].waiting;
+    return sum;
+}
+
+/* "KVM  61G free  14:05", as much of it as fits. Returns its first column. */
+static int paint_host(const struct app *app, struct area area)
+{
+    char clock[24], size[UNITS_SIZE_MAX];
+    int column = area.columns;
+    field_clock_short(app->now_ns, clock);
+    column -= paint_width(clock);
+    area_text(area, 0, column, area.columns, STYLE_TITLE, clock);
+    if (app->host_disk_free >= 0 && area.columns >= LAYOUT_COLUMNS) {
+        autofree char *free_text =
+            xasprintf("%s free", units_format_size((uint64_t)app->host_disk_free, size));
+        column -= paint_width(free_text) + 1;
+        area_text(area, 0, column, area.columns, STYLE_TITLE, free_text);
+    }
+    if (app->host_known) {
+        const char *word = app->host_kvm ? "KVM" : "EMULATED";
+        column -= paint_width(word) + 2;
+        area_text(area, 0, column, paint_width(word), app->host_kvm ? STYLE_TITLE : STYLE_WARN, word);
+    }
+    return column;
+}
+
+static void paint_title(const struct app *app, struct area area)
+{
+    area_fill(area, 0, 0, area.columns, STYLE_TITLE, 0);
+    int end = paint_host(app, area) - 1, column = area_text(area, 0, 0, end, STYLE_TITLE, "hutch");
+    if (app->overlay_count) {
+        autofree char *where = xasprintf(" > %s", view_table[app_view(app)]->title);
+        column += area_text(area, 0, column, end - column, STYLE_TITLE, where);
+    }
+    column += 3;
+    if (!app->up) {
+        autofree char *text =
+            xasprintf("%s%s%s", app->was_up ? "hutchd is away, waiting for it" : "asking hutchd",
+                      app->down_why ? ": " : "", app->down_why ? app->down_why : "");
+        area_text_cut(area, 0, column, end - column, app->down_why ? STYLE_BAD : STYLE_BUSY, text, false);
+    } else if (waiting(app) > 0) {
+        autofree char *text = xasprintf("%lld WAITING", (long long)waiting(app));
+        area_text(area, 0, column, end - column, STYLE_WAITING, text);
+    }
+}
+
+/* ---- the line of tabs ---- */
+
+/* What is to be known of a list: its filter, that older rows are gone, that it follows. Caller frees. */
+static char *list_facts(const struct app *app, enum view_id view)
+{
+    const struct list *list = &app->lists[view];
+    bool older = view == VIEW_TIMELINE && app->events.dropped && list->top == 0;
+    autofree char *filter = list->filter.on ? xasprintf(" & %s: %zu ", list->filter.text, list->count) : NULL;
+    return xasprintf("%s%s%s", filter ? filter : "", older ? " older: hutch log " : "",
+                     list->follow ? " follow " : "");
+}
+
+static void paint_tabs(const struct app *app, struct area area)
+{
+    const struct project *project = app_project(app);
+    int column = 3;
+    paint_rule(app, area, 0, 0, area.columns);
+    if (project) {
+        autofree char *name = xasprintf(" %s ", project->name);
+        column = 2 + area_text_cut(area, 0, 2, area.columns / 3, STYLE_TITLE, name, false) + 2;
+    }
+    for (int number = 1; view_tab(number); number++) {
+        enum view_id view = view_tab(number);
+        autofree char *text = xasprintf(" %d %s ", number, view_table[view]->title);
+        if (column + paint_width(text) >= area.columns)
+            break;
+        bool here = view == app->tab;
+        column += area_text(area, 0, column, area.columns, here ? STYLE_TAB_HERE : STYLE_TAB, text);
+    }
+    autofree char *facts = list_facts(app, app->tab);
+    int width = paint_width(facts);
+    if (width && column + width + 2 <= area.columns)
+        area_text(area, 0, area.columns - width - 1, width, STYLE_DIM, facts);
+}
+
+/* ---- the two lines at the bottom ---- */
+
+static const char *const input_titles[] = {
+    [INPUT_FILTER] = "& ", [INPUT_SEARCH] = "/ ", [INPUT_PALETTE] = ": ", [INPUT_FILE] = "file: "};
+
+static void paint_input(const struct app *app, struct area area, const char *title)
+{
+    int column = area_text(area, 0, 0, area.columns, STYLE_KEY, title);
+    int room = area.columns - column - 1, at = input_column(&app->input), left = at > room ? at - room : 0;
+    size_t skipped = 0, skip = text_clip(app->input.text, app->input.len, (size_t)left, &skipped);
+    area_text(area, 0, column, area.columns - column, STYLE_FIELD_HERE, app->input.text + skip);
+    left = (int)skipped;
+    area.grid->cursor = true;
+    area.grid->cursor_row = area.row;
+    area.grid->cursor_column = area.column + column + at - left;
+    if (app->input_error) {
+        int width = paint_width(app->input_error), from = column + paint_width(app->input.text) + 2;
+        int place = area.columns - width > from ? area.columns - width : from;
+        area_text_cut(area, 0, place, area.columns - place, STYLE_WARN, app->input_error, false);
+    }
+}
+
+static void paint_question(const struct app *app, struct area area)
+{
+    const struct confirm *confirm = &app->confirm;
+    if (confirm->weight == WEIGHT_SEVERE) {
+        autofree char *title =
+            xasprintf("%s Type \"%s\" and Enter: ", confirm->words.question, confirm->name);
+        paint_input(app, area, title);
+        return;
+    }
+    autofree char *text = xasprintf("%s  y/N", confirm->words.question);
+    area_text_cut(area, 0, 0, area.columns, STYLE_WARN, text, false);
+}
+
+static void paint_entry(const struct app *app, struct area area, const struct entry *entry)
+{
+    static const enum style styles[] = {STYLE_BUSY, STYLE_GOOD, STYLE_BAD, STYLE_DIM};
+    if (!entry->command) {
+        area_text_cut(area, 0, 0, area.columns, STYLE_DIM, entry->words, false);
+        return;
+    }
+    autofree char *command = xasprintf("$ %s", entry->command);
+    char took[24] = "";
+    if (entry->ended_ns > entry->ts_ns)
+        field_duration((entry->ended_ns - entry->ts_ns) / 1000000, took);
+    const char *how = entry->state == ENTRY_RUNS ? "runs" : entry->state == ENTRY_DONE ? "ok" : "failed: ";
+    autofree char *end = xasprintf("%s%s%s%s", how, entry->words, *took ? "  " : "", took);
+    int width = area_text_cut(area, 0, 0, area.columns * 2 / 3, STYLE_NORMAL, command, false);
+    area_text_cut(area, 0, width + 2, area.columns - width - 2, styles[entry->state], end, true);
+}
+
+static void paint_line(const struct app *app, struct area area)
+{
+    const struct list *list = &app->lists[app_view(app)];
+    if (app->confirm.on)
+        paint_question(app, area);
+    else if (app->input_use && app->input_use < INPUT_VIEW)
+        paint_input(app, area, input_titles[app->input_use]);
+    else if (app->notice)
+        area_text_cut(area, 0, 0, area.columns, app->notice_style, app->notice, false);
+    else if (list->filter.on)
+        area_printf(area, 0, 0, area.columns, STYLE_MATCH, "& %s   %zu rows", list->filter.text, list->count);
+    else if (app->entry_end > app->entry_first)
+        paint_entry(app, area, act_entry(app, app->entry_end - 1));
+}
+
+static void paint_bar(const struct app *app, struct area area)
+{
+    const struct view *view = view_table[app_view(app)];
+    const struct bindings *bindings = &app->settings.bindings;
+    char key[24];
+    int column = 0, room = area.columns;
+    area_fill(area, 0, 0, area.columns, STYLE_BAR, 0);
+    if (app->confirm.on && app->confirm.weight == WEIGHT_MODERATE) {
+        bindings_key(bindings, KEYMAP_CONFIRM, ACTION_YES, key);
+        column += paint_key(area, 0, column, key, "do it") + 2;
+        area_text(area, 0, column, area.columns, STYLE_BAR, "every other key: no");
+        return;
+    }
+    if (app->confirm.on || (app->input_use && app->input_use < INPUT_VIEW)) {
+        column += paint_key(area, 0, column, "Enter", app->confirm.on ? "do it" : "take it") + 2;
+        paint_key(area, 0, column, "Esc", "cancel");
+        return;
+    }
+    /* Help has its place whatever else there is room for. */
+    bool help = view_key(view, bindings, ACTION_HELP, key) && view != view_table[VIEW_HELP];
+    if (help)
+        room -= paint_width(key) + 5 + 2;
+    for (const enum action *action = view->bar; action && *action; action++) {
+        if (*action == ACTION_HELP || !view_key(view, bindings, *action, key))
+            continue;
+        int width = paint_width(key) + 1 + paint_width(action_table[*action].label);
+        if (column + width > room)
+            continue;
+        column += paint_key(area, 0, column, key, action_table[*action].label) + 2;
+    }
+    if (help && view_key(view, bindings, ACTION_HELP, key))
+        paint_key(area, 0, column, key, action_table[ACTION_HELP].label);
+}
+
+/* What stands above a question: the warning, never cut. */
+static void paint_warning(const struct app *app, struct area area, int line)
+{
+    const char *warning = app->confirm.words.warning;
+    bool severe = app->confirm.weight == WEIGHT_SEVERE;
+    if (!app->confirm.on || !warning || line < 2)
+        return;
+    int lines = paint_wrapped(area, 0, 0, 0, area.columns - 4, STYLE_NORMAL, warning);
+    int top = line - lines - 1 > 0 ? line - lines - 1 : 0;
+    for (int row = top; row < line; row++)
+        area_fill(area, row, 0, area.columns, STYLE_NORMAL, 0);
+    area_fill(area, top, 0, area.columns, severe ? STYLE_BAD : STYLE_WARN, severe ? '#' : '=');
+    autofree char *title = xasprintf(" %s: %s ", action_table[app->confirm.action].label, app->confirm.name);
+    area_text_cut(area, top, 3, area.columns - 6, severe ? STYLE_BAD : STYLE_WARN, title, false);
+    paint_wrapped(area, top + 1, line - top - 1, 2, area.columns - 4, STYLE_NORMAL, warning);
+}
+
+/* ---- all of it ---- */
+
+/* Views that are not drawn as a list; a new one is a line here. */
+static const struct {
+    enum view_id view;
+    void (*paint)(const struct app *app, struct area area, bool focused);
+} painters[] = {
+    {VIEW_NONE, NULL},
+};
+
+static void paint_view(const struct app *app, enum view_id view, struct area area, bool focused)
+{
+    for (size_t i = 0; i < countof(painters); i++) {
+        if (painters[i].paint && painters[i].view == view) {
+            painters[i].paint(app, area, focused);
+            return;
+        }
+    }
+    paint_list(app, view, area, focused);
+}
+
+static void paint_panes(const struct app *app, struct area all)
+{
+    static const struct {
+        enum pane pane;
+        enum view_id view;
+    } lists[] = {{PANE_PROJECTS, VIEW_PROJECTS}, {PANE_TAB, VIEW_NONE}, {PANE_DETAIL, VIEW_DETAIL}};
+    const struct layout *layout = &app->layout;
+    for (size_t i = 0; i < countof(lists); i++) {
+        const struct box *box = &layout->panes[lists[i].pane];
+        if (box_shown(box))
+            paint_view(app, lists[i].view ? lists[i].view : app->tab, box_area(all, box),
+                       app->focus == lists[i].pane && !app->confirm.on);
+    }
+    if (box_shown(&layout->tabs))
+        paint_tabs(app, box_area(all, &layout->tabs));
+    for (int i = 0; i < 2; i++)
+        for (int row = layout->rule_from; layout->rules[i] >= 0 && row < layout->rule_to; row++)
+            paint_upright(app, all, row, layout->rules[i]);
+    if (box_shown(&layout->panes[PANE_OVERLAY]))
+        paint_view(app, app_view(app), box_area(all, &layout->panes[PANE_OVERLAY]), !app->confirm.on);
+}
+
+static void paint_terminal(const struct app *app, struct area all)
+{
+    const struct box *box = &app->layout.panes[PANE_TERMINAL];
+    const struct project *project = app_project(app);
+    struct terminal_facts facts = {.waiting = (int)waiting(app), .others = !app->terminal_only};
+    if (project && !strcmp(project->state, "frozen"))
+        facts.state = "FROZEN";
+    else if (project && !strcmp(project->state, "paused"))
+        facts.state = "PAUSED";
+    if (app->terminal && box_shown(box))
+        terminal_draw(app->terminal, box_area(all, box), &facts,
+                      app->focus == PANE_TERMINAL && !app->confirm.on && !app->overlay_count);
+}
+
+void app_draw(struct app *app, struct grid *grid)
+{
+    app_settle(app);
+    grid_resize(grid, app->rows, app->columns);
+    grid_clear(grid);
+    struct area all = area_all(grid);
+    const struct layout *layout = &app->layout;
+    paint_panes(app, all);
+    paint_terminal(app, all);
+    if (layout->title >= 0)
+        paint_title(app, area_part(all, layout->title, 0, 1, app->columns));
+    if (layout->line >= 0) {
+        paint_warning(app, all, layout->line);
+        paint_line(app, area_part(all, layout->line, 0, 1, app->columns));
+    }
+    if (layout->bar >= 0)
+        paint_bar(app, area_part(all, layout->bar, 0, 1, app->columns));
+    app->changed = false;
+}
