@@ -21,7 +21,7 @@ struct emulator *emulator_create(const struct emulator_options *options, void *u
     e->options = *options;
     e->user = user;
     e->rows = between(options->rows, 1, EMULATOR_ROWS_MAX);
-    e->columns = between(options->columns, 1, EMULATOR_COLUMNS_MAX);
+    e->columns = between(options->columns, EMULATOR_COLUMNS_MIN, EMULATOR_COLUMNS_MAX);
     buffer_init(&e->main, e->rows, e->columns);
     buffer_init(&e->alternate, e->rows, e->columns);
     e->at = &e->main;
@@ -62,7 +62,8 @@ void emulator_feed(struct emulator *e, const uint8_t *bytes, size_t len)
 
 void emulator_resize(struct emulator *e, int rows, int columns)
 {
-    screen_resize(e, between(rows, 1, EMULATOR_ROWS_MAX), between(columns, 1, EMULATOR_COLUMNS_MAX));
+    screen_resize(e, between(rows, 1, EMULATOR_ROWS_MAX),
+                  between(columns, EMULATOR_COLUMNS_MIN, EMULATOR_COLUMNS_MAX));
 }
 
 void emulator_reset(struct emulator *e)

@@ -14,6 +14,7 @@
 
 #define EMULATOR_ROWS_MAX    500
 #define EMULATOR_COLUMNS_MAX 1000
+#define EMULATOR_COLUMNS_MIN 2 /* a wide character fits */
 #define OUT_SIZE             8192
 #define ARGS_MAX             32
 #define NUMBER_MAX           9999      /* of a sequence's argument; what is larger is this */

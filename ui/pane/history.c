@@ -313,7 +313,8 @@ static void join(struct history *history, int len, bool wide, bool wrapped)
     line->open = wrapped;
     history->bytes += more;
     history->rows -= line->rows;
-    line->rows = count_rows(line, history->columns);
+    /* What is pushed is a row of this width; counting wide characters each time would be slow. */
+    line->rows = line->wide ? line->rows + 1 : count_rows(line, history->columns);
     history->rows += line->rows;
     *at = line;
 }

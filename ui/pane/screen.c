@@ -89,15 +89,13 @@ void screen_clear(struct emulator *e)
 
 /* ---- what libvterm calls ---- */
 
-/* Whether the character at the start of a row goes on with the row above: libvterm wraps within one run of
- * text or at the next one, without a cursor movement between. */
+/* The character at the start of a row goes on with the row above if libvterm wrapped: within one run of text
+ * or at the next one, without a cursor movement between. What was wrapped stays so until its end is written
+ * anew: an editor of command lines places the cursor in the middle of them. */
 static void note_wrap(struct emulator *e, int row, int width)
 {
-    bool wraps = e->edge_row == row - 1 && e->edge_row >= 0 && (e->edge_end >= e->columns || width == 2);
-    if (row > 0)
-        e->at->row[row - 1].wrapped = wraps;
-    else if (e->at == &e->main)
-        history_close(e->history);
+    if (row > 0 && e->edge_row == row - 1 && (e->edge_end >= e->columns || width == 2))
+        e->at->row[row - 1].wrapped = true;
 }
 
 static uint32_t next_code(struct emulator *e, uint32_t shown)
@@ -181,6 +179,8 @@ static int on_erase(VTermRect rect, int selective, void *user)
     struct buffer *at = e->at;
     int to = rect.end_col < at->columns ? rect.end_col : at->columns;
     int from = rect.start_col < 0 ? 0 : rect.start_col;
+    if (rect.start_row <= 0 && from == 0 && at == &e->main)
+        history_close(e->history);
     for (int r = rect.start_row < 0 ? 0 : rect.start_row; r < rect.end_row && r < at->rows; r++) {
         split(&at->row[r], from, at->columns);
         split(&at->row[r], to, at->columns);
@@ -224,6 +224,8 @@ static void scroll_rows(struct emulator *e, int top, int bottom, int downward)
         at->row[bottom - 1].wrapped = false;
     if (top > 0)
         at->row[top - 1].wrapped = false;
+    else if (downward < 0 && at == &e->main)
+        history_close(e->history);
     if (e->edge_row >= top && e->edge_row < bottom)
         e->edge_row = e->edge_row - downward < top ? -1 : e->edge_row - downward;
 }
