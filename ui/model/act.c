@@ -124,7 +124,9 @@ void act_begin(struct app *app, enum view_id view, uint64_t identity, enum actio
         return;
     autofree char *name = name_of(app, view, identity);
     if (!name) {
-        app_say(app, STYLE_WARN, "there is nothing here to %s", action_table[action].label);
+        bool gone = identity && app->lists[view].gone_name;
+        app_say(app, STYLE_WARN, gone ? "nothing was done: \"%s\" went away" : "there is nothing here to %s",
+                gone ? app->lists[view].gone_name : action_table[action].label);
         return;
     }
     const char *why = of->able ? of->able(app, identity, action) : NULL;
@@ -168,15 +170,16 @@ static void go_on(struct app *app, struct effects *effects)
 static void answer_name(struct app *app, const struct key_event *key, struct effects *effects)
 {
     enum input_result result = input_key(&app->input, key);
+    app->input_error = (free(app->input_error), NULL);
+    app->changed = true;
     if (result == INPUT_CANCEL) {
         app_say(app, STYLE_NORMAL, "nothing was done");
         act_cancel(app);
     } else if (result == INPUT_DONE && !strcmp(app->input.text, app->confirm.name)) {
         go_on(app, effects);
     } else if (result == INPUT_DONE) {
-        app_say(app, STYLE_WARN, "that is not \"%s\": type the name, or Esc", app->confirm.name);
+        app->input_error = xstrdup("that is not the name");
     }
-    app->changed = true;
 }
 
 void act_answer(struct app *app, const struct key_event *key, struct effects *effects)

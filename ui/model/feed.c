@@ -289,6 +289,8 @@ void feed_down(struct app *app, const struct message *message, struct effects *e
     app->up = false;
     app->down_why = (free(app->down_why), xstrdup(message->error ? message->error->message : NULL));
     app->changed = true;
+    if (app->down_why)
+        act_log(app, ENTRY_SAID, NULL, app->down_why);
     error_set(&away, ERROR_NO_DAEMON, "hutchd went away before it answered; what was begun may go on");
     struct message end = {.type = MESSAGE_ANSWER, .now_ns = app->now_ns, .error = away};
     while (app->calls) {

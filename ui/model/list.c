@@ -110,6 +110,8 @@ static void add_tree(const struct app *app, struct list *list, size_t position, 
     const struct view *view = list->view;
     size_t own = list->count;
     bool shown = passes(app, list, position);
+    if (!shown && list->filter.inverted) /* what is not wanted goes with all that belongs to it */
+        return;
     add_row(list, position, depth);
     size_t below = view->child && depth < 8 ? view->child(app, position) : 0;
     if (below && !list_folded(list, view->identity(app, position)))

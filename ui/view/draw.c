@@ -33,13 +33,13 @@ static int paint_host(const struct app *app, struct area area)
     field_clock_short(app->now_ns, clock);
     column -= paint_width(clock);
     area_text(area, 0, column, area.columns, STYLE_TITLE, clock);
-    if (app->host_disk_free >= 0 && area.columns >= LAYOUT_COLUMNS) {
+    if (app->host_disk_free >= 0 && app->up && area.columns >= LAYOUT_COLUMNS) {
         autofree char *free_text =
             xasprintf("%s free", units_format_size((uint64_t)app->host_disk_free, size));
         column -= paint_width(free_text) + 1;
         area_text(area, 0, column, area.columns, STYLE_TITLE, free_text);
     }
-    if (app->host_known) {
+    if (app->host_known && app->up) {
         const char *word = app->host_kvm ? "KVM" : "EMULATED";
         column -= paint_width(word) + 2;
         area_text(area, 0, column, paint_width(word), app->host_kvm ? STYLE_TITLE : STYLE_WARN, word);
@@ -58,8 +58,7 @@ static void paint_title(const struct app *app, struct area area)
     column += 3;
     if (!app->up) {
         autofree char *text =
-            xasprintf("%s%s%s", app->was_up ? "hutchd is away, waiting for it" : "asking hutchd",
-                      app->down_why ? ": " : "", app->down_why ? app->down_why : "");
+            app->down_why ? xasprintf("NOT CONNECTED  %s", app->down_why) : xstrdup("asking hutchd ...");
         area_text_cut(area, 0, column, end - column, app->down_why ? STYLE_BAD : STYLE_BUSY, text, false);
     } else if (waiting(app) > 0) {
         autofree char *text = xasprintf("%lld WAITING", (long long)waiting(app));

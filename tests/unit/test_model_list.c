@@ -1,0 +1,308 @@
+/* The list engine: the cursor is on a row, not on a line. */
+#include "tests/screen/screen.h"
+
+#include "base/alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+static int open_screen(void **state)
+{
+    struct screen *screen = xnew(struct screen);
+    screen_open(screen, 24, 80, NULL);
+    screen_fill(screen);
+    *state = screen;
+    return 0;
+}
+
+static int close_screen(void **state)
+{
+    screen_close(*state);
+    free(*state);
+    return 0;
+}
+
+/* The name under the cursor of the projects. */
+static char *cursor_name(struct screen *screen)
+{
+    app_settle(screen->app);
+    const struct project *project =
+        projects_find(&screen->app->projects, app_cursor(screen->app, VIEW_PROJECTS));
+    return xstrdup(project ? project->name : "");
+}
+
+static void assert_cursor(struct screen *screen, const char *name)
+{
+    autofree char *found = cursor_name(screen);
+    assert_string_equal(found, name);
+}
+
+static void assert_shown(struct screen *screen, const char *words, bool wanted)
+{
+    autofree char *text = screen_text(screen);
+    if ((strstr(text, words) != NULL) != wanted)
+        fail_msg("\"%s\" is %s:\n%s", words, wanted ? "not shown" : "shown", text);
+}
+
+static void test_cursor_stays_with_its_row(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "j");
+    assert_cursor(screen, "api");
+    screen_keys(screen, "s"); /* by name: api, docs, shop */
+    assert_cursor(screen, "api");
+    screen_keys(screen, "j");
+    assert_cursor(screen, "docs");
+    screen_keys(screen, "s s s s s s s");
+    assert_cursor(screen, "docs");
+}
+
+static void project_gone(struct screen *screen, const char *name)
+{
+    const struct project *project = projects_named(&screen->app->projects, name);
+    projects_remove(&screen->app->projects, project->number);
+    app_news(screen->app, VIEW_PROJECTS);
+}
+
+static void test_act_on_a_row_that_vanished_is_refused(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "g");
+    assert_cursor(screen, "shop");
+    project_gone(screen, "shop");
+    screen_forget(screen);
+    screen_keys(screen, "z");
+    assert_int_equal(screen_asked(screen, "POST", "/v1/projects/"), 0);
+    assert_shown(screen, "nothing was done: \"shop\" went away", true);
+    /* After the person has seen it, the next key is meant for the row that is there. */
+    screen_keys(screen, "j k b");
+    assert_int_equal(screen_asked(screen, "POST", "/v1/projects/shop"), 0);
+}
+
+static void test_act_on_a_tab_of_a_project_that_vanished_is_refused(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "g Enter");
+    project_gone(screen, "shop");
+    screen_forget(screen);
+    screen_keys(screen, "z");
+    assert_int_equal(screen_asked(screen, "POST", "/v1/projects/"), 0);
+}
+
+static void test_answer_to_a_row_that_vanished_is_refused(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "g h");
+    assert_true(screen->app->confirm.on);
+    project_gone(screen, "shop");
+    screen_keys(screen, "y");
+    assert_int_equal(screen_asked(screen, "POST", "/v1/projects/"), 0);
+    assert_shown(screen, "nothing was done: \"shop\" went away", true);
+}
+
+static void test_filter_shows_what_matches(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "Enter &");
+    screen_type(screen, "^[0-9:]+ .*npm (ci|test)");
+    screen_keys(screen, "Enter");
+    app_settle(screen->app);
+    assert_int_equal(screen->app->lists[VIEW_TIMELINE].count, 2);
+    screen_keys(screen, "Esc");
+    app_settle(screen->app);
+    assert_true(screen->app->lists[VIEW_TIMELINE].count > 4);
+}
+
+static void test_filter_inverts(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "Enter");
+    app_settle(screen->app);
+    size_t all = screen->app->lists[VIEW_TIMELINE].count;
+    screen_keys(screen, "&");
+    screen_type(screen, "!npm");
+    app_settle(screen->app);
+    assert_int_equal(screen->app->lists[VIEW_TIMELINE].count, all - 2);
+}
+
+static void test_filter_judges_what_comes_later(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "Enter &");
+    screen_type(screen, "npm");
+    screen_keys(screen, "Enter");
+    screen_event(screen,
+                 "{\"seq\":200,\"ts_ns\":1795960900000000000,\"project\":\"shop\",\"kind\":\"exec.start\","
+                 "\"subject\":\"npm run lint\"}");
+    screen_event(screen,
+                 "{\"seq\":201,\"ts_ns\":1795960901000000000,\"project\":\"shop\",\"kind\":\"exec.start\","
+                 "\"subject\":\"make\"}");
+    app_settle(screen->app);
+    assert_int_equal(screen->app->lists[VIEW_TIMELINE].count, 3);
+}
+
+static void test_bad_expression_is_said(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "&");
+    screen_type(screen, "a(");
+    assert_shown(screen, "is no regular expression", true);
+    screen_keys(screen, "Esc");
+    assert_int_equal(screen->app->input_use, INPUT_NONE);
+}
+
+static void test_search_goes_round(void **state)
+{
+    struct screen *screen = *state;
+    struct list *list = &screen->app->lists[VIEW_TIMELINE];
+    screen_keys(screen, "Enter g /");
+    screen_type(screen, "npm");
+    screen_keys(screen, "Enter");
+    size_t first = list->at;
+    screen_keys(screen, "n");
+    size_t second = list->at;
+    assert_true(second > first);
+    screen_keys(screen, "n");
+    assert_int_equal(list->at, first);
+    screen_keys(screen, "N");
+    assert_int_equal(list->at, second);
+    screen_keys(screen, "/");
+    screen_type(screen, "nowhere");
+    assert_shown(screen, "not found", true);
+}
+
+static void test_rows_fold(void **state)
+{
+    struct screen *screen = *state;
+    struct list *list = &screen->app->lists[VIEW_TIMELINE];
+    screen_keys(screen, "Enter g");
+    size_t folded = list->count;
+    screen_keys(screen, "/");
+    screen_type(screen, "npm ci");
+    screen_keys(screen, "Enter Esc Enter");
+    app_settle(screen->app);
+    assert_int_equal(list->count, folded + 2);
+    assert_shown(screen, "copied in", true);
+    screen_keys(screen, "j Left"); /* from a row below to the one that it belongs to */
+    screen_keys(screen, "Left");
+    app_settle(screen->app);
+    assert_int_equal(list->count, folded);
+    screen_keys(screen, "*");
+    app_settle(screen->app);
+    assert_int_equal(list->count, folded + 2);
+}
+
+static void test_follow_stays_at_the_newest(void **state)
+{
+    struct screen *screen = *state;
+    struct list *list = &screen->app->lists[VIEW_TIMELINE];
+    char json[200];
+    screen_keys(screen, "Enter");
+    assert_true(list->follow);
+    for (int i = 0; i < 40; i++) {
+        snprintf(json, sizeof(json),
+                 "{\"seq\":%d,\"ts_ns\":1795960900000000000,\"project\":\"shop\",\"kind\":\"git.clone\","
+                 "\"subject\":\"r%d\"}",
+                 300 + i, i);
+        screen_event(screen, json);
+    }
+    app_settle(screen->app);
+    assert_int_equal(list->cursor, 339);
+    screen_keys(screen, "k");
+    assert_false(list->follow);
+    size_t top = list->top;
+    screen_event(screen, "{\"seq\":400,\"project\":\"shop\",\"kind\":\"git.clone\",\"subject\":\"late\"}");
+    app_settle(screen->app);
+    assert_int_equal(list->cursor, 338);
+    assert_int_equal(list->top, top);
+    screen_keys(screen, "G");
+    assert_int_equal(list->cursor, 400);
+    assert_true(list->follow);
+}
+
+static void test_paging_ends_at_the_ends(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "PageDown PageDown");
+    assert_cursor(screen, "docs");
+    screen_keys(screen, "PageUp ^u");
+    assert_cursor(screen, "shop");
+    screen_keys(screen, "G");
+    assert_cursor(screen, "docs");
+}
+
+static void test_marks(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "g m");
+    assert_cursor(screen, "api");
+    assert_int_equal(screen->app->lists[VIEW_PROJECTS].mark_count, 1);
+    screen_keys(screen, "Esc");
+    assert_int_equal(screen->app->lists[VIEW_PROJECTS].mark_count, 0);
+}
+
+static void test_ring_is_bounded_and_says_so(void **state)
+{
+    struct screen *screen = *state;
+    char json[200];
+    screen->app->events.most = 100;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(json, sizeof(json),
+                 "{\"seq\":%d,\"ts_ns\":1795960900000000000,\"project\":\"shop\",\"kind\":\"exec.start\","
+                 "\"subject\":\"c%d\"}",
+                 1000 + i, i);
+        screen_event(screen, json);
+    }
+    assert_int_equal(screen->app->events.end - screen->app->events.first, 100);
+    screen_keys(screen, "Enter g");
+    assert_int_equal(screen->app->lists[VIEW_TIMELINE].count, 100);
+    assert_shown(screen, "older: hutch log", true);
+    assert_int_equal(app_cursor(screen->app, VIEW_TIMELINE), 1900);
+    /* Ends of commands whose start was dropped stand for themselves. */
+    screen_event(screen,
+                 "{\"seq\":3000,\"project\":\"shop\",\"kind\":\"exec.end\",\"subject\":\"c1\",\"exit\":3}");
+    screen_keys(screen, "G");
+    assert_shown(screen, "exit 3", true);
+}
+
+static void test_wrap_shows_all_of_a_row(void **state)
+{
+    struct screen *screen = *state;
+    screen_event(
+        screen,
+        "{\"seq\":500,\"project\":\"shop\",\"kind\":\"exec.start\",\"subject\":\"echo "
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+        " THE-END\"}");
+    screen_keys(screen, "Enter G");
+    assert_shown(screen, "THE-END", false);
+    screen_keys(screen, "w");
+    assert_shown(screen, "THE-END", true);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_screen, close_screen)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_cursor_stays_with_its_row),
+        TEST(test_act_on_a_row_that_vanished_is_refused),
+        TEST(test_act_on_a_tab_of_a_project_that_vanished_is_refused),
+        TEST(test_answer_to_a_row_that_vanished_is_refused),
+        TEST(test_filter_shows_what_matches),
+        TEST(test_filter_inverts),
+        TEST(test_filter_judges_what_comes_later),
+        TEST(test_bad_expression_is_said),
+        TEST(test_search_goes_round),
+        TEST(test_rows_fold),
+        TEST(test_follow_stays_at_the_newest),
+        TEST(test_paging_ends_at_the_ends),
+        TEST(test_marks),
+        TEST(test_ring_is_bounded_and_says_so),
+        TEST(test_wrap_shows_all_of_a_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
