@@ -13,6 +13,8 @@ static void on_over(struct link *link, const struct error *err, void *user)
     client->lost = true;
     client->link = NULL;
     link_close(link, false);
+    if (client->on_lost)
+        client->on_lost(client->user);
 }
 
 static const struct link_ops link_ops = {.on_over = on_over};
@@ -24,16 +26,11 @@ int client_lost_error(const struct client *client, struct error **err)
                       client->paths->state);
 }
 
-/* Asks who answers, and refuses another protocol. */
-static int check_version(struct client *client, struct error **err)
+int client_greet(struct client *client, const json_t *body, struct error **err)
 {
-    auto(json) json_t *body = NULL;
-    int rc = client_call(client, "GET", "/v1/version", NULL, &body, err);
-    if (rc < 0)
-        return error_prefix(err, "hutchd at \"%s\"", client->paths->socket);
     int64_t protocol = 0;
     const char *version = "?", *uri = NULL;
-    rc = json_get_number(body, "protocol", 0, INT32_MAX, &protocol, err);
+    int rc = json_get_number(body, "protocol", 0, INT32_MAX, &protocol, err);
     if (rc == 0)
         rc = json_get_number(body, "pid", 0, INT32_MAX, &client->pid, err);
     if (rc == 0)
@@ -57,29 +54,52 @@ static int check_version(struct client *client, struct error **err)
                       (long long)client->pid);
 }
 
-int client_reconnect(struct client *client, bool start, struct error **err)
+/* Asks who answers, and refuses another protocol. */
+static int check_version(struct client *client, struct error **err)
 {
+    auto(json) json_t *body = NULL;
+    int rc = client_call(client, "GET", "/v1/version", NULL, &body, err);
+    if (rc < 0)
+        return error_prefix(err, "hutchd at \"%s\"", client->paths->socket);
+    return client_greet(client, body, err);
+}
+
+void client_drop(struct client *client)
+{
+    client->lost = true;
     if (client->link)
         link_close(steal(&client->link), false);
-    client->lost = true;
-    int fd = -1;
-    int rc = client_open(client->paths, start, &fd, err);
-    if (rc < 0)
-        return rc;
-    rc = link_create(client->loop, fd, H2_CLIENT, NULL, &link_ops, client, NULL, 0, &client->link, err);
-    if (rc < 0)
-        return rc;
-    client->lost = false;
-    rc = check_version(client, err);
-    if (rc < 0 && client->link)
-        link_close(steal(&client->link), false);
+}
+
+int client_adopt(struct client *client, int fd, struct error **err)
+{
+    client_drop(client);
+    int rc = link_create(client->loop, fd, H2_CLIENT, NULL, &link_ops, client, NULL, 0, &client->link, err);
     client->lost = rc < 0;
+    if (rc < 0)
+        close(fd);
     return rc;
 }
 
-int client_connect(bool start, struct client **ret_client, struct error **err)
+int client_reconnect(struct client *client, bool start, struct error **err)
+{
+    client_drop(client);
+    int fd = -1;
+    int rc = client_open(client->paths, start, &fd, err);
+    if (rc == 0)
+        rc = client_adopt(client, fd, err);
+    if (rc < 0)
+        return rc;
+    rc = check_version(client, err);
+    if (rc < 0)
+        client_drop(client);
+    return rc;
+}
+
+int client_prepare(struct client **ret_client, struct error **err)
 {
     auto(client) struct client *client = xnew(struct client);
+    client->lost = true;
     int rc = paths_find(&client->paths, err);
     if (rc < 0)
         return rc;
@@ -87,11 +107,19 @@ int client_connect(bool start, struct client **ret_client, struct error **err)
     signal(SIGPIPE, SIG_IGN);
     client->loop = xnew(uv_loop_t);
     require(uv_loop_init(client->loop) == 0);
-    rc = client_reconnect(client, start, err);
-    if (rc < 0)
-        return rc;
     *ret_client = steal(&client);
     return 0;
+}
+
+int client_connect(bool start, struct client **ret_client, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    int rc = client_prepare(&client, err);
+    if (rc == 0)
+        rc = client_reconnect(client, start, err);
+    if (rc == 0)
+        *ret_client = steal(&client);
+    return rc;
 }
 
 void client_close(struct client *client)

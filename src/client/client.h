@@ -23,11 +23,23 @@ struct client {
     char *version;     /* hutchd's, as it said */
     int64_t pid;
     char *uri; /* libvirt's, as hutchd said; may be NULL */
+    /* Optional: the connection was lost by itself. Called inside of the connection's work. */
+    void (*on_lost)(void *user);
+    void *user;
 };
 
 /* Connects and checks the protocol's version. start: start hutchd if it does not run; false: ERROR_NO_DAEMON
  * then. */
 int client_connect(bool start, struct client **ret_client, struct error **err);
+/* A client without a connection yet (lost), for a program that never waits: client_open in a thread, then
+ * client_adopt, then GET /v1/version and client_greet with its answer. */
+int client_prepare(struct client **ret_client, struct error **err);
+/* Speaks over a connected socket from client_open, which it takes over (closed on failure). */
+int client_adopt(struct client *client, int fd, struct error **err);
+/* Takes the answer of GET /v1/version; ERROR_PROTOCOL for a hutchd that speaks another one. */
+int client_greet(struct client *client, const json_t *body, struct error **err);
+/* Ends the connection; the client is lost. */
+void client_drop(struct client *client);
 /* Connects anew after a loss; the loop and its handles stay. The client is still yours, lost, on failure. */
 int client_reconnect(struct client *client, bool start, struct error **err);
 void client_close(struct client *client);
