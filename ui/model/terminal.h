@@ -49,7 +49,8 @@ struct terminal_options {
     const char *label;             /* for the bottom line: "shell", "claude"; NULL: "terminal" */
     int rows, columns;             /* of the whole pane with its last row */
     const char *escape;            /* "^]"; "none": no key is ours; NULL or not a key: "^]" */
-    int lines;                     /* of scrollback; 0: the default */
+    bool alone;    /* nothing is around it: TERMINAL_ASK_CLOSE comes by itself when the session ends */
+    int lines;     /* of scrollback; 0: the default */
     uint64_t *ids; /* the screen's counter: the id of a new effect is ++*ids. Outlives the terminal */
 };
 

@@ -20,3 +20,18 @@ tests_unit_test_emulator_keys_SOURCES = tests/unit/test_emulator_keys.c tests/un
 tests_unit_test_emulator_keys_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_emulator_keys_LDADD = $(PANE_LIBS) $(CMOCKA_LIBS)
 endif
+
+# The terminal's own part of the model and the view. Link: libview.a libmodel.a libterminal.a libmodel.a $(PANE_LIBS)
+noinst_LIBRARIES += libterminal.a
+libterminal_a_SOURCES = ui/model/terminal.c ui/model/terminal.h ui/model/terminal_state.h \
+	ui/model/terminal_link.c ui/model/terminal_keys.c ui/view/terminal.c ui/view/terminal.h
+libterminal_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+
+if HAVE_CMOCKA
+TERMINAL_TESTS = tests/screen/test_terminal
+check_PROGRAMS += $(TERMINAL_TESTS)
+TESTS += $(TERMINAL_TESTS)
+tests_screen_test_terminal_SOURCES = tests/screen/test_terminal.c tests/screen/terminal_pane.h
+tests_screen_test_terminal_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
+tests_screen_test_terminal_LDADD = libterminal.a libmodel.a $(PANE_LIBS) $(JANSSON_LIBS) $(CMOCKA_LIBS)
+endif
