@@ -32,6 +32,32 @@ bool act_of_row(const struct view *view, enum action action)
     return false;
 }
 
+enum view_id act_row(const struct app *app, enum view_id view, uint64_t *identity, enum action action)
+{
+    const struct view *of = view_table[view];
+    if (act_of_row(of, action) || !act_of_row(view_table[VIEW_PROJECTS], action))
+        return view;
+    *identity = of->project ? of->project(app, *identity) : app->selected;
+    return VIEW_PROJECTS;
+}
+
+bool act_now(const struct app *app, enum view_id view, enum action action)
+{
+    uint64_t identity = app_cursor(app, view);
+    const struct view *of = view_table[act_row(app, view, &identity, action)];
+    if (!act_of_row(of, action))
+        return true;
+    return identity && !(of->able && of->able(app, identity, action));
+}
+
+const char *act_label(const struct app *app, enum view_id view, enum action action)
+{
+    uint64_t identity = app_cursor(app, view);
+    const struct view *of = view_table[act_row(app, view, &identity, action)];
+    const char *word = of->says ? of->says(app, identity, action) : NULL;
+    return word ? word : action_table[action].label;
+}
+
 /* "{project}" and "{session}" of a twin in a row's words. */
 static char *fill_in(const char *twin, const char *project, const char *session)
 {
@@ -114,12 +140,8 @@ static void ask(struct app *app, const struct confirm *confirm)
 void act_begin(struct app *app, enum view_id view, uint64_t identity, enum action action, bool asked,
                struct effects *effects)
 {
+    view = act_row(app, view, &identity, action);
     const struct view *of = view_table[view];
-    if (view != VIEW_PROJECTS && !act_of_row(of, action) && act_of_row(view_table[VIEW_PROJECTS], action)) {
-        identity = of->project ? of->project(app, identity) : app->selected;
-        view = VIEW_PROJECTS;
-        of = view_table[view];
-    }
     if (refuse_gone(app, view, identity))
         return;
     autofree char *name = name_of(app, view, identity);

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Views whose rows are to be read whole. */
+static const enum view_id wrapped[] = {VIEW_DETAIL, VIEW_HELP, VIEW_ACTIONS, VIEW_PALETTE};
+
 struct app *app_create(const struct app_options *options)
 {
     struct app *app = xnew(struct app);
@@ -19,7 +22,8 @@ struct app *app_create(const struct app_options *options)
     events_init(&app->events);
     for (int view = VIEW_NONE + 1; view < VIEW_COUNT; view++)
         list_init(&app->lists[view], view_table[view]);
-    app->lists[VIEW_DETAIL].wrap = true;
+    for (size_t i = 0; i < countof(wrapped); i++)
+        app->lists[wrapped[i]].wrap = true;
     app->tab = view_tab(1);
     app->focus = PANE_PROJECTS;
     if (options->settings &&
@@ -384,5 +388,6 @@ void app_update(struct app *app, const struct message *message, struct effects *
     }
     int64_t due = feed_tick(app, effects), clock = clock_due(app);
     want_timer(app, due && due < clock ? due : clock, effects);
-    terminal_host_size(app, effects);
+    if (message->type == MESSAGE_KEY || message->type == MESSAGE_SIZE || message->type == MESSAGE_UP)
+        terminal_host_size(app, effects);
 }

@@ -176,6 +176,13 @@ void act_answer(struct app *app, const struct key_event *key, struct effects *ef
 void act_cancel(struct app *app);
 /* Whether an act is something that a row of the view can have done to it. */
 bool act_of_row(const struct view *view, enum action action);
+/* The view and the row that an act goes to: an act of projects on another view's row goes to its project. */
+enum view_id act_row(const struct app *app, enum view_id view, uint64_t *identity, enum action action);
+/* Whether an act can be done to the row under the cursor of a view just now; true for what is no act of rows.
+ */
+bool act_now(const struct app *app, enum view_id view, enum action action);
+/* What an act on the row under the cursor is called. */
+const char *act_label(const struct app *app, enum view_id view, enum action action);
 /* The act's command line for a row; the caller's to free. NULL: it has none. */
 char *act_twin(const struct app *app, enum view_id view, uint64_t identity, enum action action);
 /* The log of acts: an entry begins (command may be NULL) and ends. Returns its number. */

@@ -218,6 +218,17 @@ static bool find_row(const struct app *app, const struct list *list, uint64_t id
     return false;
 }
 
+size_t list_break(const char *text, size_t len, int columns)
+{
+    size_t used, fits = text_clip(text, len, columns > 0 ? (size_t)columns : 1, &used);
+    if (fits == len || fits == 0)
+        return len;
+    for (size_t at = fits; at > fits / 2; at--)
+        if (text[at] == ' ')
+            return at + 1;
+    return fits;
+}
+
 int list_row_lines(const struct app *app, const struct list *list, size_t row)
 {
     int widths[COLUMNS_MAX], last = -1;
@@ -232,12 +243,11 @@ int list_row_lines(const struct app *app, const struct list *list, size_t row)
     struct cell_out cell = {.text = ""};
     list->view->cell(app, list->rows[row].position, last, &cell);
     int width = widths[last] - 2 * list->rows[row].depth, lines = 0;
-    size_t len = strlen(cell.text), used = 0, columns;
+    size_t len = strlen(cell.text), used = 0;
     do {
-        size_t step = text_clip(cell.text + used, len - used, width > 1 ? (size_t)width : 1, &columns);
-        used += step ? step : len - used;
+        used += list_break(cell.text + used, len - used, width);
         lines++;
-    } while (used < len && lines < 100);
+    } while (used < len && lines < LIST_LINES_MAX);
     return lines;
 }
 
@@ -446,6 +456,12 @@ void list_fold_all(struct list *list)
 
 /* ---- columns ---- */
 
+static int rest_least(const struct column *column)
+{
+    return column->least ? column->least : 8;
+}
+
+/* Columns that are needed; *ret_rest: the one that gets what is left, or -1. */
 static int wanted(const struct column *columns, int count, const int *widths, int *ret_rest)
 {
     int sum = 0;
@@ -453,7 +469,7 @@ static int wanted(const struct column *columns, int count, const int *widths, in
     for (int i = 0; i < count; i++) {
         if (widths[i] < 0)
             continue;
-        sum += (sum ? 1 : 0) + (columns[i].width ? columns[i].width : 8);
+        sum += (sum ? 1 : 0) + (columns[i].width ? columns[i].width : rest_least(&columns[i]));
         if (!columns[i].width)
             *ret_rest = i;
     }
@@ -477,6 +493,8 @@ void list_columns(const struct view *view, int width, int ret_widths[COLUMNS_MAX
         ret_widths[worst] = -1;
     }
     int used = wanted(columns, count, ret_widths, &rest);
-    if (rest >= 0)
-        ret_widths[rest] = 8 + width - used > 0 ? 8 + width - used : 0;
+    if (rest < 0)
+        return;
+    int left = rest_least(&columns[rest]) + width - used;
+    ret_widths[rest] = left > 0 ? left : 0;
 }

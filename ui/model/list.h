@@ -9,6 +9,7 @@
 #include <regex.h>
 
 #define LIST_MARKS_MAX 1000
+#define LIST_LINES_MAX 200  /* lines of one wrapped row */
 #define LIST_ROW_TEXT  2048 /* bytes of a row that are searched and filtered */
 
 struct list_row {
@@ -59,6 +60,8 @@ bool list_select(const struct app *app, struct list *list, uint64_t identity);
 void list_columns(const struct view *view, int width, int ret_widths[COLUMNS_MAX]);
 /* Screen lines of a row: 1, or more with wrap. */
 int list_row_lines(const struct app *app, const struct list *list, size_t row);
+/* Bytes of the next line of safe text that is wrapped: up to the last blank that fits, or as much as fits. */
+size_t list_break(const char *text, size_t len, int columns);
 /* A row's cells with two blanks between, cut at size. Returns its length. */
 size_t list_row_text(const struct app *app, const struct list *list, size_t position, char *ret, size_t size);
 /* Filter and search; "" ends them. A bad expression is ERROR_INVALID, and what was before stays. */

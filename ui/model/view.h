@@ -36,6 +36,7 @@ struct column {
     int drop;      /* the highest goes first where there is no room; 0 stays */
     bool sorts;    /* `s` stops here */
     bool downward; /* the largest first when it is sorted by */
+    int least;     /* of what is left: columns that it needs; 0: 8 */
 };
 /* Text of one cell: what room is for, or something that outlives the drawing. Safe text. */
 struct cell_out {
@@ -96,6 +97,9 @@ struct view {
     const char *(*able)(const struct app *app, uint64_t identity, enum action action);
     void (*words)(const struct app *app, uint64_t identity, enum action action, struct act_words *out);
     bool (*act)(struct app *app, uint64_t identity, enum action action, struct effects *effects);
+    /* What an act is called just now, and Enter in the bar, where it is another word than usual; NULL: as
+     * usual (not the caller's). */
+    const char *(*says)(const struct app *app, uint64_t identity, enum action action);
     /* The command line that does the same, where it is another than that of ui/actions.def; and what `y`
      * copies, where it is another text than the row's. The caller's to free; NULL: as usual. */
     char *(*twin)(const struct app *app, uint64_t identity, enum action action);

@@ -171,6 +171,12 @@ static const struct column columns_palette[] = {
     [WHAT] = {"WHAT IT DOES", 0, false, 1, false, false},
     {NULL},
 };
+static const char *says_choose(const struct app *app, uint64_t identity, enum action action)
+{
+    (void)app, (void)identity;
+    return action == ACTION_OPEN ? "choose" : NULL;
+}
+
 static const enum action bar_palette[] = {ACTION_OPEN, ACTION_CANCEL, ACTION_NONE};
 
 const struct view view_palette = {
@@ -187,6 +193,7 @@ const struct view view_palette = {
     .order = order_palette,
     .label = label_action,
     .open = open_palette,
+    .says = says_choose,
     .shown = shown_palette,
 };
 
@@ -200,25 +207,17 @@ static bool shows_act(const struct app *app, size_t position)
            (view->flags & VIEW_PROJECT && act_of_row(view_table[VIEW_PROJECTS], action));
 }
 
-/* The view and the row that an act is for: the target's own, or its project. */
-static uint64_t row_of(const struct app *app, enum action action, enum view_id *ret_view)
-{
-    const struct view *view = view_table[app->target_view];
-    *ret_view = app->target_view;
-    if (act_of_row(view, action))
-        return app->target;
-    *ret_view = VIEW_PROJECTS;
-    return view->project ? view->project(app, app->target) : app->selected;
-}
-
 static void cell_act(const struct app *app, size_t position, int column, struct cell_out *out)
 {
     enum action action = action_at(position);
-    enum view_id view;
-    uint64_t row = row_of(app, action, &view);
+    uint64_t row = app->target;
+    enum view_id view = act_row(app, app->target_view, &row, action);
     const char *why = view_table[view]->able ? view_table[view]->able(app, row, action) : NULL;
     if (column < 3) {
+        const char *word = view_table[view]->says ? view_table[view]->says(app, row, action) : NULL;
         cell_action(app, position, column, out);
+        if (column == ACT)
+            out->text = word ? word : action_table[action].label;
         if (column == WHAT && why) {
             snprintf(out->room, sizeof(out->room), "not now: %s", why);
             out->text = out->room;
@@ -274,6 +273,7 @@ const struct view view_actions = {
     .cell = cell_act,
     .label = label_action,
     .open = open_act,
+    .says = says_choose,
     .key = key_act,
 };
 

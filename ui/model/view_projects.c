@@ -15,7 +15,7 @@ static const struct column columns[] = {
     [NAME] = {"PROJECT", 14, false, 0, true, false}, [STATE] = {"STATE", 8, false, 0, true, false},
     [AGENT] = {"AGENT", 13, false, 4, true, false},  [WAIT] = {"WAIT", 4, true, 3, true, true},
     [NET] = {"NET/s", 5, true, 5, true, true},       [DISK] = {"DISK", 5, true, 2, true, true},
-    [NOW] = {"NOW", 0, false, 1, false, false},      {NULL},
+    [NOW] = {"NOW", 0, false, 1, false, false, 10},  {NULL},
 };
 
 static size_t end(const struct app *app)
@@ -103,6 +103,15 @@ static uint64_t own(const struct app *app, uint64_t number)
     return number;
 }
 
+/* The same key lets a machine go on that it holds. */
+static const char *says(const struct app *app, uint64_t number, enum action action)
+{
+    const struct project *project = projects_find(&app->projects, number);
+    if (action == ACTION_FREEZE && project && !strcmp(project->state, "paused"))
+        return "go on";
+    return NULL;
+}
+
 static void size_line(struct doc *doc, const char *title, int64_t bytes)
 {
     char size[UNITS_SIZE_MAX];
@@ -162,6 +171,7 @@ const struct view view_projects = {
     .cell = cell,
     .label = label,
     .project = own,
+    .says = says,
     .detail = detail,
     .able = project_able,
     .words = project_words,

@@ -10,9 +10,9 @@
 
 enum { TIME, FOLD, WHAT, RESULT, TOOK };
 static const struct column columns[] = {
-    [TIME] = {"TIME", 8, false, 2, true, false},  [FOLD] = {"", 1, false, 0, false, false},
-    [WHAT] = {"WHAT", 0, false, 0, false, false}, [RESULT] = {"RESULT", 9, false, 0, true, true},
-    [TOOK] = {"TOOK", 7, true, 1, true, true},    {NULL},
+    [TIME] = {"TIME", 8, false, 2, true, false},      [FOLD] = {"", 1, false, 0, false, false},
+    [WHAT] = {"WHAT", 0, false, 0, false, false, 18}, [RESULT] = {"RESULT", 9, false, 0, true, true},
+    [TOOK] = {"TOOK", 7, true, 1, true, true},        {NULL},
 };
 
 static size_t first(const struct app *app)

@@ -127,8 +127,7 @@ static void paint_question(const struct app *app, struct area area)
 {
     const struct confirm *confirm = &app->confirm;
     if (confirm->weight == WEIGHT_SEVERE) {
-        autofree char *title =
-            xasprintf("%s Type \"%s\" and Enter: ", confirm->words.question, confirm->name);
+        autofree char *title = xasprintf("type %s: ", confirm->name);
         paint_input(app, area, title);
         return;
     }
@@ -136,13 +135,9 @@ static void paint_question(const struct app *app, struct area area)
     area_text_cut(area, 0, 0, area.columns, STYLE_WARN, text, false);
 }
 
-static void paint_entry(const struct app *app, struct area area, const struct entry *entry)
+static void paint_entry(struct area area, const struct entry *entry)
 {
     static const enum style styles[] = {STYLE_BUSY, STYLE_GOOD, STYLE_BAD, STYLE_DIM};
-    if (!entry->command) {
-        area_text_cut(area, 0, 0, area.columns, STYLE_DIM, entry->words, false);
-        return;
-    }
     autofree char *command = xasprintf("$ %s", entry->command);
     char took[24] = "";
     if (entry->ended_ns > entry->ts_ns)
@@ -151,6 +146,17 @@ static void paint_entry(const struct app *app, struct area area, const struct en
     autofree char *end = xasprintf("%s%s%s%s", how, entry->words, *took ? "  " : "", took);
     int width = area_text_cut(area, 0, 0, area.columns * 2 / 3, STYLE_NORMAL, command, false);
     area_text_cut(area, 0, width + 2, area.columns - width - 2, styles[entry->state], end, true);
+}
+
+/* The newest act; what was only said has had its time. */
+static void paint_newest(const struct app *app, struct area area)
+{
+    for (size_t at = app->entry_end; at-- > app->entry_first;) {
+        if (act_entry(app, at)->command) {
+            paint_entry(area, act_entry(app, at));
+            return;
+        }
+    }
 }
 
 static void paint_line(const struct app *app, struct area area)
@@ -164,8 +170,8 @@ static void paint_line(const struct app *app, struct area area)
         area_text_cut(area, 0, 0, area.columns, app->notice_style, app->notice, false);
     else if (list->filter.on)
         area_printf(area, 0, 0, area.columns, STYLE_MATCH, "& %s   %zu rows", list->filter.text, list->count);
-    else if (app->entry_end > app->entry_first)
-        paint_entry(app, area, act_entry(app, app->entry_end - 1));
+    else
+        paint_newest(app, area);
 }
 
 static void paint_bar(const struct app *app, struct area area)
@@ -182,7 +188,10 @@ static void paint_bar(const struct app *app, struct area area)
         return;
     }
     if (app->confirm.on || (app->input_use && app->input_use < INPUT_VIEW)) {
-        column += paint_key(area, 0, column, "Enter", app->confirm.on ? "do it" : "take it") + 2;
+        const char *label = app->confirm.on                   ? "do it"
+                            : app->input_use == INPUT_PALETTE ? "choose"
+                                                              : "take it";
+        column += paint_key(area, 0, column, "Enter", label) + 2;
         paint_key(area, 0, column, "Esc", "cancel");
         return;
     }
@@ -191,32 +200,40 @@ static void paint_bar(const struct app *app, struct area area)
     if (help)
         room -= paint_width(key) + 5 + 2;
     for (const enum action *action = view->bar; action && *action; action++) {
-        if (*action == ACTION_HELP || !view_key(view, bindings, *action, key))
+        if (*action == ACTION_HELP || !view_key(view, bindings, *action, key) ||
+            !act_now(app, app_view(app), *action))
             continue;
-        int width = paint_width(key) + 1 + paint_width(action_table[*action].label);
-        if (column + width > room)
+        const char *label = act_label(app, app_view(app), *action);
+        if (column + paint_width(key) + 1 + paint_width(label) > room)
             continue;
-        column += paint_key(area, 0, column, key, action_table[*action].label) + 2;
+        column += paint_key(area, 0, column, key, label) + 2;
     }
     if (help && view_key(view, bindings, ACTION_HELP, key))
         paint_key(area, 0, column, key, action_table[ACTION_HELP].label);
 }
 
-/* What stands above a question: the warning, never cut. */
+/* What stands above a question: the warning, never cut; and the question itself if a name is typed. */
 static void paint_warning(const struct app *app, struct area area, int line)
 {
-    const char *warning = app->confirm.words.warning;
-    bool severe = app->confirm.weight == WEIGHT_SEVERE;
-    if (!app->confirm.on || !warning || line < 2)
+    const struct confirm *confirm = &app->confirm;
+    bool severe = confirm->weight == WEIGHT_SEVERE;
+    if (!confirm->on || line < 2)
         return;
-    int lines = paint_wrapped(area, 0, 0, 0, area.columns - 4, STYLE_NORMAL, warning);
+    const char *warning = confirm->words.warning ? confirm->words.warning : "";
+    const char *question = severe ? confirm->words.question : "";
+    enum style style = severe ? STYLE_BAD : STYLE_WARN;
+    int first = paint_wrapped(area, 0, 0, 0, area.columns - 4, STYLE_NORMAL, warning);
+    int lines = first + paint_wrapped(area, 0, 0, 0, area.columns - 4, STYLE_NORMAL, question);
     int top = line - lines - 1 > 0 ? line - lines - 1 : 0;
+    if (!lines)
+        return;
     for (int row = top; row < line; row++)
         area_fill(area, row, 0, area.columns, STYLE_NORMAL, 0);
-    area_fill(area, top, 0, area.columns, severe ? STYLE_BAD : STYLE_WARN, severe ? '#' : '=');
-    autofree char *title = xasprintf(" %s: %s ", action_table[app->confirm.action].label, app->confirm.name);
-    area_text_cut(area, top, 3, area.columns - 6, severe ? STYLE_BAD : STYLE_WARN, title, false);
+    area_fill(area, top, 0, area.columns, style, severe ? '#' : '=');
+    autofree char *title = xasprintf(" %s: %s ", action_table[confirm->action].label, confirm->name);
+    area_text_cut(area, top, 3, area.columns - 6, style, title, false);
     paint_wrapped(area, top + 1, line - top - 1, 2, area.columns - 4, STYLE_NORMAL, warning);
+    paint_wrapped(area, top + 1 + first, line - top - 1 - first, 2, area.columns - 4, style, question);
 }
 
 /* ---- all of it ---- */

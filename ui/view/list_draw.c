@@ -45,20 +45,6 @@ static void paint_match(const struct painter *painter, int row, int column, int 
                    (int)(before + width) > columns ? columns - (int)before : (int)width, STYLE_MATCH);
 }
 
-/* The text of a wrapped cell over so many lines; broken where list_row_lines breaks it. */
-static void paint_lines(const struct painter *painter, int row, int lines, int column, int columns,
-                        enum style style, const char *text)
-{
-    size_t len = strlen(text);
-    for (int i = 0; i < lines && len > 0; i++) {
-        size_t used, step = text_clip(text, len, columns > 1 ? (size_t)columns : 1, &used);
-        area_text(painter->area, row + i, column, columns, style, text);
-        step = step ? step : len;
-        text += step;
-        len -= step;
-    }
-}
-
 static void paint_cell(const struct painter *painter, int row, int lines, size_t at, int i, int column,
                        bool here)
 {
@@ -78,7 +64,7 @@ static void paint_cell(const struct painter *painter, int row, int lines, size_t
             text += text_clip(text, strlen(text), painter->list->left, &skipped);
     }
     if (lines > 1 && info->width == 0)
-        paint_lines(painter, row, lines, column, columns, style, text);
+        paint_wrapped(painter->area, row, lines, column, columns, style, text);
     else
         area_text_cut(painter->area, row, column, columns, style, text, info->right);
     if (painter->list->search.on && !info->right)
@@ -119,6 +105,8 @@ static void paint_empty(const struct painter *painter, int row)
     enum style style = STYLE_DIM;
     if (painter->list->filter.on)
         text = xasprintf("no row matches \"%s\"; Esc shows all", painter->list->filter.text);
+    else if (painter->view->flags & VIEW_TAB && !app->selected)
+        return;
     else if (!app->up && !app->was_up && !app->down_why)
         text = xstrdup("asking hutchd ...");
     else if (!app->up && !app->was_up) {
@@ -128,8 +116,6 @@ static void paint_empty(const struct painter *painter, int row)
         text = xstrdup("asking hutchd for the projects ...");
     else if (painter->view->flags & VIEW_TAB && app->selected && !app_project(app))
         text = xstrdup("this project is gone");
-    else if (painter->view->flags & VIEW_TAB && !app->selected)
-        text = xstrdup("");
     else
         text = xstrdup(painter->view->empty);
     if (text)

@@ -21,25 +21,13 @@ void paint_upright(const struct app *app, struct area area, int row, int column)
     area_fill(area, row, column, 1, STYLE_RULE, app->lines_work ? 0x2502 : '|');
 }
 
-/* Bytes of the next line: up to the last blank that fits, or as much as fits. */
-static size_t next_line(const char *text, size_t len, int columns)
-{
-    size_t used, fits = text_clip(text, len, columns > 0 ? (size_t)columns : 1, &used);
-    if (fits == len || fits == 0)
-        return len;
-    for (size_t at = fits; at > fits / 2; at--)
-        if (text[at] == ' ')
-            return at + 1;
-    return fits;
-}
-
 int paint_wrapped(struct area area, int row, int rows, int column, int columns, enum style style,
                   const char *text)
 {
     size_t len = strlen(text);
     int lines = 0;
     while (len > 0 && columns > 0) {
-        size_t step = next_line(text, len, columns);
+        size_t step = list_break(text, len, columns);
         char line[4096];
         size_t n = step < sizeof(line) ? step : sizeof(line) - 1;
         memcpy(line, text, n);
