@@ -12,12 +12,14 @@
 
 struct health;
 struct route;
+struct session_spare;
 
 struct agent {
     uv_loop_t loop;
     struct place place;
     struct children children;
     struct health *health;
+    struct session_spare *spare;
 };
 
 /* A request. Its handler answers it once, now or later, by one of the functions below, which free it. When

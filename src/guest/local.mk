@@ -19,7 +19,7 @@ hutch_guest_SOURCES = \
 	%D%/health.c %D%/health.h %D%/clock.c %D%/identity.c %D%/grow.c %D%/power.c \
 	%D%/ring.c %D%/ring.h \
 	%D%/output.c %D%/output.h %D%/input.c %D%/input.h \
-	%D%/session.h %D%/session_spec.c %D%/session_child.c %D%/session_control.c %D%/session_process.c \
+	%D%/session.h %D%/session_spec.c %D%/session_child.c %D%/session_control.c %D%/session_process.c %D%/session_spare.c %D%/session_spare.h \
 	%D%/session_client.c %D%/session_client.h %D%/session_table.c %D%/session_table.h \
 	%D%/sessions.c %D%/session_streams.c
 hutch_guest_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
@@ -37,13 +37,16 @@ endif
 AGENT_RIG = tests/lib/agent_rig.c tests/lib/agent_rig.h
 AGENT_TEST_CFLAGS = $(UNIT_CFLAGS) -I$(top_srcdir)/tests/lib $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 AGENT_TEST_LIBS = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
-AGENT_TESTS = tests/unit/test_guest_parts tests/unit/test_guest_session tests/unit/test_guest_files tests/unit/test_guest_git
+AGENT_TESTS = tests/unit/test_guest_parts tests/unit/test_guest_session tests/unit/test_guest_spare tests/unit/test_guest_files tests/unit/test_guest_git
 check_PROGRAMS += $(AGENT_TESTS)
 TESTS += $(AGENT_TESTS)
 
 tests_unit_test_guest_session_SOURCES = tests/unit/test_guest_session.c $(AGENT_RIG)
 tests_unit_test_guest_session_CFLAGS = $(AGENT_TEST_CFLAGS)
 tests_unit_test_guest_session_LDADD = $(AGENT_TEST_LIBS)
+tests_unit_test_guest_spare_SOURCES = tests/unit/test_guest_spare.c $(AGENT_RIG)
+tests_unit_test_guest_spare_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_unit_test_guest_spare_LDADD = $(AGENT_TEST_LIBS)
 tests_unit_test_guest_files_SOURCES = tests/unit/test_guest_files.c $(AGENT_RIG)
 tests_unit_test_guest_files_CFLAGS = $(AGENT_TEST_CFLAGS)
 tests_unit_test_guest_files_LDADD = $(AGENT_TEST_LIBS)

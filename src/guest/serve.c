@@ -6,6 +6,7 @@
 #include "guest/cgroup.h"
 #include "guest/health.h"
 #include "guest/port.h"
+#include "guest/session_spare.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -33,6 +34,8 @@ static void stop(struct server *server)
     server->port_count = 0;
     health_destroy(server->agent.health);
     server->agent.health = NULL;
+    session_spare_destroy(server->agent.spare);
+    server->agent.spare = NULL;
     children_finish(&server->agent.children);
     if (!uv_is_closing((uv_handle_t *)&server->terminate))
         uv_close((uv_handle_t *)&server->terminate, NULL);
@@ -98,6 +101,7 @@ int serve_main(int argc, char **argv)
     uv_signal_init(&agent->loop, &server->terminate);
     server->terminate.data = server;
     agent->health = health_create(agent);
+    agent->spare = session_spare_create(agent);
     if (start(server, &err)) {
         log_error("%s", err->message);
         stop(server);

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "guest/cgroup.h"
 #include "guest/session.h"
+#include "guest/session_spare.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +15,6 @@
 #include <sys/wait.h>
 
 #define STARTER_FD       3
-#define SPEC_FD          4
 #define COMMAND_MAX      500
 #define STATUS_TIMED_OUT 124
 #define STATUS_SIGNAL    128
@@ -190,22 +190,12 @@ void session_delete(struct session *session)
 
 static int read_spec(struct session *session, struct error **err)
 {
-    struct buf text;
+    auto(json) json_t *body = NULL;
+    int rc = session_spare_wait(STARTER_FD, &body, err);
 
-    buf_init(&text, JSON_BODY_MAX);
-    for (;;) {
-        uint8_t *at = buf_reserve(&text, 4096);
-        ssize_t n = at ? read(SPEC_FD, at, 4096) : -1;
-        if (n < 0)
-            return error_set(err, ERROR_IO, "cannot read what to start");
-        if (n == 0)
-            break;
-        buf_commit(&text, (size_t)n);
-    }
-    auto(json) json_t *body = json_parse((const char *)buf_data(&text), text.len, err);
-    buf_finish(&text);
-    close(SPEC_FD);
-    return body ? session_spec_read(body, &session->spec, err) : -ERROR_PROTOCOL;
+    if (rc == -ERROR_IO && err && *err && (*err)->sys == 0)
+        _exit(0); /* hutch-guest has ended; nothing was asked of us */
+    return rc ? rc : session_spec_read(body, &session->spec, err);
 }
 
 static int start(struct session *session, struct error **err)
@@ -268,7 +258,6 @@ int session_main(int argc, char **argv)
     session.bin = argv[3];
     session.loop = uv_default_loop();
     fd_set_cloexec(STARTER_FD, true, NULL);
-    fd_set_cloexec(SPEC_FD, true, NULL);
     int rc = start(&session, &err);
     answer = rc ? json_from_error(err) : json_pack("{s:o}", "session", session_json(&session));
     autofree char *text = json_text(answer);

@@ -2,21 +2,17 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/spawn.h"
-#include "base/units.h"
 #include "guest/api.h"
 #include "guest/cgroup.h"
 #include "guest/session.h"
 #include "guest/session_client.h"
+#include "guest/session_spare.h"
 #include "guest/session_table.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
-#define ID_BYTES 8
-#define LIST_MS  2000
+#define LIST_MS 2000
 
 static const char *call_id(const struct call *call)
 {
@@ -148,7 +144,10 @@ struct start {
     struct call *call;
     uv_poll_t poll;
     int fd;
+    bool again; /* a first process was killed before it began */
 };
+
+static int begin(struct call *call, bool again, struct error **err);
 
 static void start_closed(uv_handle_t *handle)
 {
@@ -178,6 +177,8 @@ static void on_started(uv_poll_t *poll, int status, int events)
         return;
     uv_close((uv_handle_t *)poll, start_closed);
     call->on_gone = NULL;
+    if (rc < 0 && !start->again && begin(call, true, &err) == 0)
+        return;
     auto(json) json_t *message = rc > 0 ? json_parse(data, len, &err) : NULL;
     if (!message && !err)
         error_set(&err, ERROR_FAILED, "the session's process ended before it began");
@@ -210,51 +211,22 @@ static int check_limits(struct call *call, struct error **err)
     return 0;
 }
 
-/* The request as a file that the session's process reads. */
-static int spec_file(const json_t *body, int *ret_fd, struct error **err)
+static int begin(struct call *call, bool again, struct error **err)
 {
-    autofree char *text = json_text(body);
-    autoclose int fd = memfd_create("session", MFD_CLOEXEC);
+    int fd;
+    int rc = session_spare_use(call->agent->spare, call->body, &fd, err);
 
-    if (fd < 0)
-        return error_set_errno(err, errno, "cannot hand the request on");
-    int rc = fd_write_all(fd, text, strlen(text), err);
     if (rc)
         return rc;
-    lseek(fd, 0, SEEK_SET);
-    *ret_fd = steal_fd(&fd);
-    return 0;
-}
-
-static int start_process(struct call *call, int *ret_fd, struct error **err)
-{
-    const struct place *place = &call->agent->place;
-    autofree char *id = units_random_hex(ID_BYTES);
-    const char *const argv[] = {place->program, "session", id, place->sessions, place->bin, NULL};
-    int pair[2];
-    pid_t pid;
-    autoclose int spec = -1;
-
-    int rc = spec_file(call->body, &spec, err);
-    if (!rc)
-        rc = fd_socketpair(SOCK_SEQPACKET, false, pair, err);
-    if (rc)
-        return rc;
-    autoclose int ours = pair[0], theirs = pair[1];
-    const struct spawn spawn = {.argv = argv,
-                                .in = -1,
-                                .out = -1,
-                                .err = 2,
-                                .keep = {theirs, spec},
-                                .keep_count = 2,
-                                .new_session = true};
-    rc = fd_set_nonblocking(ours, true, err);
-    if (!rc)
-        rc = spawn_start(&spawn, &pid, err);
-    if (rc)
-        return rc;
-    children_watch(&call->agent->children, pid, NULL, NULL);
-    *ret_fd = steal_fd(&ours);
+    struct start *start = xnew(struct start);
+    start->call = call;
+    start->fd = fd;
+    start->again = again;
+    start->poll.data = start;
+    require(uv_poll_init(&call->agent->loop, &start->poll, fd) == 0);
+    uv_poll_start(&start->poll, UV_READABLE, on_started);
+    call->state = start;
+    call->on_gone = start_gone;
     return 0;
 }
 
@@ -262,7 +234,6 @@ void sessions_start(struct call *call)
 {
     struct session_spec spec;
     struct error *err = NULL;
-    int fd = -1;
 
     int rc = session_spec_read(call->body, &spec, &err);
     if (!rc) {
@@ -270,19 +241,9 @@ void sessions_start(struct call *call)
         rc = check_limits(call, &err);
     }
     if (!rc)
-        rc = start_process(call, &fd, &err);
-    if (rc) {
+        rc = begin(call, false, &err);
+    if (rc)
         call_fail(call, err);
-        return;
-    }
-    struct start *start = xnew(struct start);
-    start->call = call;
-    start->fd = fd;
-    start->poll.data = start;
-    require(uv_poll_init(&call->agent->loop, &start->poll, fd) == 0);
-    uv_poll_start(&start->poll, UV_READABLE, on_started);
-    call->state = start;
-    call->on_gone = start_gone;
 }
 
 /* ---- list ---- */
