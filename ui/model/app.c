@@ -74,6 +74,11 @@ void app_free(struct app *app)
 
 /* ---- what is where ---- */
 
+int64_t app_now(const struct app *app)
+{
+    return app->now_ns;
+}
+
 enum view_id app_view(const struct app *app)
 {
     if (app->overlay_count)
@@ -338,6 +343,8 @@ static void want_timer(struct app *app, int64_t due_ns, struct effects *effects)
 static int64_t clock_due(const struct app *app)
 {
     bool ticks = app->events.open_count > 0 && !app->terminal_only;
+    if (app->lists[app->tab].stale && app->lists[app->tab].sort >= 0)
+        ticks = true;
     if (app->terminal && terminal_ticks(app->terminal))
         ticks = true;
     int64_t step = ticks ? SECOND : 60 * SECOND;

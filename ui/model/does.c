@@ -293,7 +293,7 @@ static void do_sort_reverse(struct app *app, struct effects *effects)
     (void)effects;
     struct list *list = here(app);
     list->reverse = !list->reverse;
-    list->stale = list->mine = true;
+    list_restate(list);
     app_say(app, STYLE_NORMAL, list->reverse ? "the other way round" : "the usual way round");
 }
 

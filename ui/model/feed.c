@@ -224,10 +224,12 @@ static void take_event(struct app *app, const json_t *json, struct effects *effe
         return;
     const struct event *event = events_at(&app->events, position);
     struct list *timeline = &app->lists[VIEW_TIMELINE];
-    if (event->project == app->event_project || !app->event_project)
-        list_changed(timeline, fresh && !event->parent ? SIZE_MAX : position);
-    if (event->parent)
-        list_changed(timeline, event->parent - 1);
+    if (event->parent) /* comes below another row */
+        list_news(timeline);
+    else if (fresh)
+        list_grown(timeline);
+    else
+        list_changed(timeline, position);
     if (event->group == EVENT_LIFECYCLE || event->group == EVENT_GIT || event->group == EVENT_FINDING)
         on_act(app, json, effects);
 }

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LIST_SORT_NS INT64_C(1000000000)
+
 void list_init(struct list *list, const struct view *view)
 {
-    *list = (struct list){.view = view, .sort = -1, .stale = true, .mine = true, .height = 1, .width = 80};
+    *list = (struct list){
+        .view = view, .sort = -1, .stale = true, .mine = true, .whole = true, .height = 1, .width = 80};
     list->follow = view->flags & VIEW_LOG;
 }
 
@@ -27,19 +30,30 @@ void list_finish(struct list *list)
 
 void list_news(struct list *list)
 {
+    list->stale = list->whole = true;
+}
+
+void list_grown(struct list *list)
+{
     list->stale = true;
 }
 
 void list_changed(struct list *list, size_t position)
 {
     list->stale = true;
+    list->whole = list->whole || list->filter.on;
     if (list->verdict_room && position < list->judged)
         list->verdicts[position & (list->verdict_room - 1)] = 0;
 }
 
+void list_restate(struct list *list)
+{
+    list->stale = list->mine = list->whole = true;
+}
+
 void list_restart(struct list *list)
 {
-    list->stale = list->mine = true;
+    list->stale = list->mine = list->whole = true;
     list->cursor = 0;
     list->at = list->top = list->left = 0;
     list->mark_count = list->fold_count = 0;
@@ -83,6 +97,7 @@ static void verdicts_room(struct list *list, size_t count)
     list->verdicts = xcalloc(room, 1);
     list->verdict_room = room;
     list->judged = 0;
+    list->whole = true;
 }
 
 static bool passes(const struct app *app, struct list *list, size_t position)
@@ -169,24 +184,49 @@ static void add_sorted(const struct app *app, struct list *list, size_t first, s
     free(keys);
 }
 
+static void add_position(const struct app *app, struct list *list, size_t position)
+{
+    if (!list->view->shows || list->view->shows(app, position))
+        add_tree(app, list, position, 0);
+}
+
+/* Rows whose positions are gone go, those at the end come. */
+static void extend(const struct app *app, struct list *list, size_t first, size_t end)
+{
+    size_t gone = 0;
+    while (gone < list->count && list->rows[gone].position < first)
+        gone++;
+    if (gone) {
+        memmove(list->rows, list->rows + gone, (list->count - gone) * sizeof(*list->rows));
+        list->count -= gone;
+        list->at = list->at > gone ? list->at - gone : 0;
+        list->top = list->top > gone ? list->top - gone : 0;
+    }
+    for (size_t position = list->judged > first ? list->judged : first; position < end; position++)
+        add_position(app, list, position);
+}
+
 static void rebuild(const struct app *app, struct list *list)
 {
     const struct view *view = list->view;
     size_t first = view->first ? view->first(app) : 0, end = view->end(app);
-    list->count = 0;
     if (list->filter.on)
         verdicts_room(list, end - first);
-    if (list->sort >= 0)
+    bool whole = list->whole || list->sort >= 0 || list->reverse || list->judged > end;
+    list->whole = false;
+    list->built_ns = app_now(app);
+    if (whole)
+        list->count = 0;
+    if (!whole)
+        extend(app, list, first, end);
+    else if (list->sort >= 0)
         add_sorted(app, list, first, end);
     else if (list->reverse)
-        for (size_t position = end; position-- > first;) {
-            if (!view->shows || view->shows(app, position))
-                add_tree(app, list, position, 0);
-        }
+        for (size_t position = end; position-- > first;)
+            add_position(app, list, position);
     else
         for (size_t position = first; position < end; position++)
-            if (!view->shows || view->shows(app, position))
-                add_tree(app, list, position, 0);
+            add_position(app, list, position);
     list->judged = end;
 }
 
@@ -287,7 +327,9 @@ static void set_cursor(const struct app *app, struct list *list, size_t row)
 
 void list_settle(const struct app *app, struct list *list)
 {
-    if (!list->stale) {
+    bool later = list->sort >= 0 && !list->mine && list->count > LIST_SORT_MANY &&
+                 app_now(app) - list->built_ns < LIST_SORT_NS;
+    if (!list->stale || later) {
         keep_visible(app, list);
         return;
     }
@@ -360,7 +402,7 @@ int list_filter(struct list *list, const char *pattern, struct error **err)
 {
     int rc = pattern_set(&list->filter, pattern, true, err);
     if (rc == 0) {
-        list->stale = list->mine = true;
+        list->stale = list->mine = list->whole = true;
         list->judged = 0;
     }
     return rc;
@@ -397,7 +439,7 @@ const char *list_sort_next(struct list *list)
         next++;
     list->sort = columns[next].title ? next : -1;
     list->reverse = false;
-    list->stale = list->mine = true;
+    list->stale = list->mine = list->whole = true;
     return list->sort >= 0 ? columns[list->sort].title : NULL;
 }
 
@@ -444,14 +486,14 @@ bool list_folded(const struct list *list, uint64_t identity)
 void list_fold(struct list *list, uint64_t identity)
 {
     toggle(&list->folds, &list->fold_count, LIST_MARKS_MAX, identity);
-    list->stale = list->mine = true;
+    list->stale = list->mine = list->whole = true;
 }
 
 void list_fold_all(struct list *list)
 {
     list->unfolded = !list->unfolded;
     list->fold_count = 0;
-    list->stale = list->mine = true;
+    list->stale = list->mine = list->whole = true;
 }
 
 /* ---- columns ---- */

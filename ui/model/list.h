@@ -9,6 +9,7 @@
 #include <regex.h>
 
 #define LIST_MARKS_MAX 1000
+#define LIST_SORT_MANY 2000 /* rows from which on news are sorted in once a second only */
 #define LIST_LINES_MAX 200  /* lines of one wrapped row */
 #define LIST_ROW_TEXT  2048 /* bytes of a row that are searched and filtered */
 
@@ -33,7 +34,9 @@ struct list {
     int sort;          /* column, -1: as it came */
     bool reverse, follow, wrap;
     bool stale, mine; /* to be made anew; because of the person, not of news */
-    bool gone;        /* the row of the cursor went away */
+    bool whole;       /* and not only added to */
+    int64_t built_ns;
+    bool gone; /* the row of the cursor went away */
     char *gone_name, *cursor_name;
     struct pattern filter, search;
     uint8_t *verdicts; /* of the filter, by position modulo verdict_room: 0 not known, 1 shown, 2 not */
@@ -45,9 +48,15 @@ struct list {
 
 void list_init(struct list *list, const struct view *view);
 void list_finish(struct list *list);
-/* Something of its rows is new; a position: what is shown there changed. */
+/* Any of its rows may be new; rows were added at the end; what is shown at a position changed (the rows below
+ * it did not). */
 void list_news(struct list *list);
+void list_grown(struct list *list);
 void list_changed(struct list *list, size_t position);
+/* The app's clock (app.c). */
+int64_t app_now(const struct app *app);
+/* The person wants its rows in another way. */
+void list_restate(struct list *list);
 /* Other rows altogether, by the person's wish (another project): cursor, marks and search begin anew. */
 void list_restart(struct list *list);
 /* Brings rows and cursor up to date. Cheap if nothing changed. */

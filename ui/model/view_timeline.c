@@ -41,7 +41,8 @@ static bool shows(const struct app *app, size_t position)
 /* Position + 1 of a row below, if it is remembered still. */
 static size_t child(const struct app *app, size_t position)
 {
-    size_t below = events_at(&app->events, position)->child;
+    const struct event *event = events_at(&app->events, position);
+    size_t below = event ? event->child : 0;
     return below && events_at(&app->events, below - 1) ? below : 0;
 }
 
@@ -68,6 +69,8 @@ static enum style style_of(const struct event *event)
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
 {
     const struct event *event = events_at(&app->events, position);
+    if (!event)
+        return;
     switch (column) {
     case TIME:
         field_clock(event->ts_ns, out->room);
