@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -335,8 +336,8 @@ static void by_quit(void)
 
 static void by_fault(void)
 {
-    volatile int *nowhere = NULL;
-    *nowhere = 1;
+    volatile char *closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *closed = 1;
 }
 
 static void by_child_exit(void)

@@ -109,16 +109,17 @@ static SCREEN *new_direct_screen(FILE *out, FILE *in)
     return curses;
 }
 
-/* A terminal that has 256 colours and the cursor's common sequence has those of our entry, too. */
-static bool may_be_direct(const char *type, int fd)
+/* Whether curses can show the screen on a terminal. *ret_common: it has 256 colours and moves the cursor in
+ * the common way, so that our entry fits it if it has direct colour. */
+static bool look_up(const char *type, int fd, bool *ret_common)
 {
     if (!setup(type, fd))
         return false;
     const char *move = tigetstr("cup");
-    bool may =
-        tigetnum("colors") >= 256 && move && move != (char *)-1 && strcmp(move, "\x1b[%i%p1%d;%p2%dH") == 0;
+    bool moves = move && move != (char *)-1;
+    *ret_common = moves && tigetnum("colors") >= 256 && !strcmp(move, "\x1b[%i%p1%d;%p2%dH");
     forget();
-    return may;
+    return moves;
 }
 
 static int open_memory(struct screen *screen, struct error **err)
@@ -150,14 +151,16 @@ int screen_create(const struct screen_options *options, struct screen **ret_scre
     int rc = open_memory(screen, err);
     if (rc < 0)
         return rc;
+    bool common = false;
+    bool known = look_up(options->type, screen->memory, &common);
     use_env(TRUE);
     use_tioctl(FALSE);
-    if (options->direct && !options->mono && may_be_direct(options->type, screen->memory))
+    if (known && options->direct && !options->mono && common)
         screen->curses = new_direct_screen(screen->out, screen->in);
     screen->direct = screen->curses != NULL;
-    if (!screen->curses)
+    if (known && !screen->curses)
         screen->curses = new_screen(options->type, screen->out, screen->in);
-    if (!screen->curses || !tigetstr("cup") || tigetstr("cup") == (char *)-1)
+    if (!screen->curses)
         return error_set(err, ERROR_INVALID, "the terminal \"%s\" (TERM) cannot show the screen",
                          options->type);
     set_colors(screen);
@@ -184,6 +187,8 @@ void screen_free(struct screen *screen)
     }
     if (screen->out)
         fclose(screen->out);
+    else if (screen->memory >= 0)
+        close(screen->memory);
     if (screen->in)
         fclose(screen->in);
     pairs_free(screen->pairs);
