@@ -23,7 +23,7 @@ while IFS= read -r header; do
     check "$header" &
     count=$((count + 1))
     ((count % 4)) || wait
-done < <(cd "$top/src" && find . -name '*.h' | sed 's|^\./||' | sort)
+done < <(cd "$top/src" && find . -name '*.h' | sed 's|^\./||' | sort && cd "$top" && find ui -name '*.h' | sort)
 wait
 echo "$count headers"
 # None found is a wrong srcdir, not a success.

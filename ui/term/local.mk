@@ -11,7 +11,7 @@ nodist_terminfo_DATA = terminfo/h/hutch-direct
 EXTRA_DIST += %D%/hutch.ti
 CLEANFILES += terminfo/h/hutch-direct
 terminfo/h/hutch-direct: %D%/hutch.ti
-	$(AM_V_GEN)$(MKDIR_P) terminfo && tic -x -o terminfo $(srcdir)/ui/term/hutch.ti && touch $@
+	$(AM_V_GEN)$(MKDIR_P) terminfo && $(TIC) -x -o terminfo $(srcdir)/ui/term/hutch.ti && touch $@
 
 if HAVE_CMOCKA
 TERM_TESTS = tests/unit/test_input tests/unit/test_colors tests/unit/test_term tests/unit/test_term_back
