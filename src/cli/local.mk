@@ -6,21 +6,27 @@ libcli_a_SOURCES = \
 	%D%/tar.c %D%/tar.h %D%/tree.c %D%/tree.h %D%/untar.c %D%/untar.h \
 	%D%/session.c %D%/session.h %D%/session_io.c %D%/session_internal.h %D%/list.c %D%/list.h \
 	%D%/up.c %D%/power.c %D%/exec.c %D%/cp.c %D%/cp_in.c %D%/cp_out.c %D%/cp.h %D%/log.c \
-	%D%/nc.c %D%/template.c %D%/doctor.c %D%/about.c
+	%D%/nc.c %D%/template.c %D%/doctor.c %D%/about.c \
+	%D%/screen.c %D%/screen.h %D%/screen_internal.h %D%/screen_input.c %D%/screen_effect.c \
+	%D%/screen_task.c %D%/screen_link.c %D%/screen_settings.c %D%/screen_edit.c %D%/screen_script.c
 libcli_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += hutch
 dist_man_MANS += doc/hutch.1
 hutch_SOURCES = %D%/main.c
 hutch_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
-hutch_LDADD = libcli.a libclient.a libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
+hutch_LDADD = libcli.a $(SCREEN_LIBS) libclient.a libwire.a libconf.a libbase.a $(SCREEN_SYSTEM_LIBS) \
+	$(WIRE_LIBS) $(CRYPTO_LIBS)
+SCREEN_LIBS = libview.a libmodel.a libterminal.a libmodel.a libpane.a libterm.a libgrid.a
+SCREEN_SYSTEM_LIBS = $(CURSES_LIBS) $(VTERM_LIBS) $(INIH_LIBS)
 
 if HAVE_CMOCKA
 CLI_TESTS = tests/unit/test_cli tests/unit/test_cli_tar tests/unit/test_cli_tar_back
 check_PROGRAMS += $(CLI_TESTS)
 TESTS += $(CLI_TESTS)
 CLI_TEST_CFLAGS = $(UNIT_CFLAGS) $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
-CLI_TEST_LIBS = libcli.a libclient.a libconf.a libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+CLI_TEST_LIBS = libcli.a $(SCREEN_LIBS) libclient.a libconf.a libwire.a libbase.a $(SCREEN_SYSTEM_LIBS) \
+	$(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
 tests_unit_test_cli_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_test_cli_LDADD = $(CLI_TEST_LIBS)

@@ -4,15 +4,19 @@
 #include "cli/help.h"
 #include "cli/list.h"
 #include "cli/out.h"
+#include "cli/screen.h"
 
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <string.h>
 
-/* Without a verb: the projects, and where help is. */
+/* Without a verb: the screen; without a terminal the projects, and where help is. */
 static int run_alone(struct error **err)
 {
+    static const struct screen_options whole = {0};
+    if (screen_possible())
+        return screen_run(&whole, err);
     auto(client) struct client *client = NULL;
     int rc = client_connect(true, &client, err);
     if (rc == 0)
