@@ -131,6 +131,10 @@ static void mouse(struct app *app, const struct key_event *key, struct effects *
 void app_key(struct app *app, const struct key_event *key, struct effects *effects)
 {
     enum keymap maps[4];
+    if (key->type == KEY_EVENT_CODE && key->code == 'z' && key->mods == KEY_CTRL) {
+        effects_add(effects, EFFECT_SUSPEND); /* never bound: it is the shell's everywhere */
+        return;
+    }
     free(app->notice);
     app->notice = NULL;
     app->changed = true;
