@@ -31,4 +31,14 @@ tests_unit_test_term_LDADD = $(TERM_TEST_LIBS) $(VTERM_LIBS)
 tests_unit_test_term_back_SOURCES = tests/unit/test_term_back.c $(TERM_RIG)
 tests_unit_test_term_back_CFLAGS = $(UNIT_CFLAGS) $(VTERM_CFLAGS)
 tests_unit_test_term_back_LDADD = $(TERM_TEST_LIBS) $(VTERM_LIBS)
+
+TERM_FUZZ = tests/fuzz/fuzz_input
+check_PROGRAMS += $(TERM_FUZZ)
+if !FUZZING
+TESTS += $(TERM_FUZZ)
+endif
+tests_fuzz_fuzz_input_SOURCES = tests/fuzz/fuzz_input.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_input_CFLAGS = $(UNIT_CFLAGS)
+tests_fuzz_fuzz_input_LDFLAGS = $(FUZZER_FLAGS)
+tests_fuzz_fuzz_input_LDADD = libterm.a libgrid.a libbase.a $(CRYPTO_LIBS)
 endif
