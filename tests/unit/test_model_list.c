@@ -145,6 +145,37 @@ static void test_filter_judges_what_comes_later(void **state)
     assert_int_equal(screen->app->lists[VIEW_TIMELINE].count, 3);
 }
 
+/* A long list is filtered in slices, the newest rows first; keys are never held up by it. */
+static void test_long_lists_are_filtered_in_slices(void **state)
+{
+    struct screen *screen = *state;
+    struct list *list = &screen->app->lists[VIEW_TIMELINE];
+    char json[200];
+    for (int i = 0; i < 4 * LIST_JUDGED; i++) {
+        snprintf(json, sizeof(json),
+                 "{\"seq\":%d,\"ts_ns\":1795960900000000000,\"project\":\"shop\",\"kind\":\"exec.start\","
+                 "\"subject\":\"c%d\"}",
+                 1000 + i, i);
+        screen_event(screen, json);
+    }
+    screen_keys(screen, "Enter G k k &");
+    screen_forget(screen);
+    screen_type(screen, "c.*[05] ");
+    app_draw(screen->app, screen->grid);
+    assert_true(list->more && list->count > 0 && list->count < LIST_JUDGED);
+    for (int i = 0; i < 10 && list->more; i++) {
+        assert_true(screen_find(screen, EFFECT_TIMER)->number <= 20);
+        screen_forget(screen);
+        screen_time(screen, 20);
+        app_draw(screen->app, screen->grid);
+    }
+    assert_false(list->more);
+    assert_int_equal(list->count, 4 * LIST_JUDGED / 5);
+    screen_keys(screen, "Esc");
+    app_settle(screen->app);
+    assert_true(list->count > 4 * LIST_JUDGED);
+}
+
 static void test_bad_expression_is_said(void **state)
 {
     struct screen *screen = *state;
@@ -295,6 +326,7 @@ int main(void)
         TEST(test_filter_shows_what_matches),
         TEST(test_filter_inverts),
         TEST(test_filter_judges_what_comes_later),
+        TEST(test_long_lists_are_filtered_in_slices),
         TEST(test_bad_expression_is_said),
         TEST(test_search_goes_round),
         TEST(test_rows_fold),

@@ -342,6 +342,9 @@ static void want_timer(struct app *app, int64_t due_ns, struct effects *effects)
 /* The clock of the title changes with the minute, and once a second what runs gets older. */
 static int64_t clock_due(const struct app *app)
 {
+    const struct list *list = &app->lists[app_view(app)];
+    if (list->more || (list->filter.on && list->stale))
+        return app->now_ns + SECOND / 100;
     bool ticks = app->events.open_count > 0 && !app->terminal_only;
     if (app->lists[app->tab].stale && app->lists[app->tab].sort >= 0)
         ticks = true;

@@ -58,6 +58,7 @@ void list_restart(struct list *list)
     list->at = list->top = list->left = 0;
     list->mark_count = list->fold_count = 0;
     list->judged = 0;
+    list->wanted = 0;
     list->gone = false;
     list->follow = list->view->flags & VIEW_LOG;
 }
@@ -100,14 +101,38 @@ static void verdicts_room(struct list *list, size_t count)
     list->whole = true;
 }
 
-static bool passes(const struct app *app, struct list *list, size_t position)
+/* Whether the filter lets a row through. Rows of their own are judged by then; those below others when they
+ * are asked for. */
+static bool passes(const struct app *app, struct list *list, size_t position, int depth)
 {
     if (!list->filter.on)
         return true;
     uint8_t *verdict = &list->verdicts[position & (list->verdict_room - 1)];
-    if (position >= list->judged || !*verdict)
+    if (!*verdict && depth > 0)
         *verdict = matches(app, list, position) ? 1 : 2;
     return *verdict == 1;
+}
+
+/* Judges what is not judged yet, from the end on, so that typing never waits for a long list. */
+static void judge(const struct app *app, struct list *list, size_t first, size_t end)
+{
+    size_t mask, left = LIST_JUDGED;
+    verdicts_room(list, end - first);
+    mask = list->verdict_room - 1;
+    for (size_t position = list->judged > first ? list->judged : first; position < end; position++)
+        list->verdicts[position & mask] = 0;
+    list->more = false;
+    for (size_t position = end; position-- > first;) {
+        uint8_t *verdict = &list->verdicts[position & mask];
+        if (*verdict || (list->view->shows && !list->view->shows(app, position)))
+            continue;
+        if (left == 0) {
+            list->more = list->whole = true;
+            return;
+        }
+        *verdict = matches(app, list, position) ? 1 : 2;
+        left--;
+    }
 }
 
 static void add_row(struct list *list, size_t position, int depth)
@@ -124,7 +149,7 @@ static void add_tree(const struct app *app, struct list *list, size_t position, 
 {
     const struct view *view = list->view;
     size_t own = list->count;
-    bool shown = passes(app, list, position);
+    bool shown = passes(app, list, position, depth);
     if (!shown && list->filter.inverted) /* what is not wanted goes with all that belongs to it */
         return;
     add_row(list, position, depth);
@@ -134,7 +159,7 @@ static void add_tree(const struct app *app, struct list *list, size_t position, 
             add_tree(app, list, below - 1, depth + 1);
     else
         for (; below && !shown; below = view->sibling(app, below - 1))
-            shown = passes(app, list, below - 1);
+            shown = passes(app, list, below - 1, 1);
     if (!shown && list->count == own + 1)
         list->count = own;
 }
@@ -210,10 +235,16 @@ static void rebuild(const struct app *app, struct list *list)
 {
     const struct view *view = list->view;
     size_t first = view->first ? view->first(app) : 0, end = view->end(app);
-    if (list->filter.on)
-        verdicts_room(list, end - first);
+    bool whole_next = false;
+    list->more = false;
+    if (list->filter.on) {
+        bool was = list->whole;
+        judge(app, list, first, end);
+        whole_next = list->more;
+        list->whole = was || list->whole;
+    }
     bool whole = list->whole || list->sort >= 0 || list->reverse || list->judged > end;
-    list->whole = false;
+    list->whole = whole_next;
     list->built_ns = app_now(app);
     if (whole)
         list->count = 0;
@@ -321,6 +352,7 @@ static void set_cursor(const struct app *app, struct list *list, size_t row)
     list->at = row;
     list->cursor = identity_at(app, list, row);
     list->gone = false;
+    list->wanted = 0;
     remember_name(app, list);
     keep_visible(app, list);
 }
@@ -329,11 +361,12 @@ void list_settle(const struct app *app, struct list *list)
 {
     bool later = list->sort >= 0 && !list->mine && list->count > LIST_SORT_MANY &&
                  app_now(app) - list->built_ns < LIST_SORT_NS;
-    if (!list->stale || later) {
+    if ((!list->stale && !list->more) || later) {
         keep_visible(app, list);
         return;
     }
-    uint64_t was = list->cursor;
+    uint64_t was = list->wanted ? list->wanted : list->cursor;
+    bool mine = list->mine || list->more || list->wanted;
     size_t row;
     list->stale = false;
     rebuild(app, list);
@@ -344,20 +377,21 @@ void list_settle(const struct app *app, struct list *list)
         list->at = row;
         list->top = row > above ? row - above : 0;
     } else if (list->count) {
-        bool lost = was && !found && !list->mine;
+        bool lost = was && !found && !mine;
         if (lost && !list->gone) {
             list->gone_name = (free(list->gone_name), xstrdup(list->cursor_name));
         }
         size_t to = list->follow ? list->count - 1 : list->at < list->count ? list->at : list->count - 1;
-        bool gone = (list->gone || (lost && !(list->view->flags & VIEW_LOG))) && !list->mine;
+        bool gone = (list->gone || (lost && !(list->view->flags & VIEW_LOG))) && !mine;
         list->at = to;
         list->cursor = identity_at(app, list, to);
         list->gone = gone;
     } else {
-        list->gone = list->gone || (was && !list->mine);
+        list->gone = list->gone || (was && !mine);
         list->cursor = 0;
         list->at = list->top = 0;
     }
+    list->wanted = list->more && !found ? was : 0;
     remember_name(app, list);
     list->mine = false;
     keep_visible(app, list);

@@ -9,6 +9,7 @@
 #include <regex.h>
 
 #define LIST_MARKS_MAX 1000
+#define LIST_JUDGED    1500 /* rows that a filter judges at once, the newest first */
 #define LIST_SORT_MANY 2000 /* rows from which on news are sorted in once a second only */
 #define LIST_LINES_MAX 200  /* lines of one wrapped row */
 #define LIST_ROW_TEXT  2048 /* bytes of a row that are searched and filtered */
@@ -35,6 +36,8 @@ struct list {
     bool reverse, follow, wrap;
     bool stale, mine; /* to be made anew; because of the person, not of news */
     bool whole;       /* and not only added to */
+    bool more;        /* the filter has not judged all rows yet: settling again goes on */
+    uint64_t wanted;  /* the row that the cursor goes back to if the filter shows it */
     int64_t built_ns;
     bool gone; /* the row of the cursor went away */
     char *gone_name, *cursor_name;

@@ -12,6 +12,7 @@ static struct terminal *make(struct app *app, const char *project, const char *s
         .rows = app->rows,
         .columns = app->columns,
         .escape = app->settings.values[OPTION_ESCAPE],
+        .alone = app->terminal_only,
         .ids = &app->last_id,
     };
     return terminal_create(&options);
@@ -19,8 +20,8 @@ static struct terminal *make(struct app *app, const char *project, const char *s
 
 void terminal_host_only(struct app *app, const char *project, const char *session)
 {
-    app->terminal = make(app, project, session, NULL);
     app->terminal_only = true;
+    app->terminal = make(app, project, session, NULL);
     app->terminal_begun = false;
     app->focus = PANE_TERMINAL;
 }

@@ -169,7 +169,8 @@ static void paint_line(const struct app *app, struct area area)
     else if (app->notice)
         area_text_cut(area, 0, 0, area.columns, app->notice_style, app->notice, false);
     else if (list->filter.on)
-        area_printf(area, 0, 0, area.columns, STYLE_MATCH, "& %s   %zu rows", list->filter.text, list->count);
+        area_printf(area, 0, 0, area.columns, STYLE_MATCH, "& %s   %zu rows%s", list->filter.text,
+                    list->count, list->more ? " ..." : "");
     else
         paint_newest(app, area);
 }

@@ -9,11 +9,11 @@ SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/uni
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
 check_LIBRARIES += libscreentest.a
-libscreentest_a_SOURCES = tests/screen/screen.c tests/screen/screen.h tests/screen/no_terminal.c
+libscreentest_a_SOURCES = tests/screen/screen.c tests/screen/screen.h
 libscreentest_a_CFLAGS = $(SCREEN_TEST_CFLAGS)
 SCREEN_TEST_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
-SCREEN_TEST_LIBS = libscreentest.a libview.a libmodel.a libscreentest.a libgrid.a libconf.a libbase.a $(INIH_LIBS) $(JANSSON_LIBS) \
-	$(CRYPTO_LIBS) $(CMOCKA_LIBS)
+SCREEN_TEST_LIBS = libscreentest.a libview.a libmodel.a libterminal.a libview.a libmodel.a libconf.a $(PANE_LIBS) $(INIH_LIBS) \
+	$(JANSSON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_model_tables_SOURCES = tests/unit/test_model_tables.c
 tests_unit_test_model_tables_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_unit_test_model_tables_LDADD = $(SCREEN_TEST_LIBS)
