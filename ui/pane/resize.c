@@ -269,6 +269,9 @@ void screen_resize(struct emulator *e, int rows, int columns)
         crop(e, rows, columns);
         cursor.row = cursor.row < rows ? cursor.row : rows - 1;
     }
+    /* A scrolling region of the old size is none of the new one. */
+    parser_forward(e, "\033[r", 3);
+    parser_flush(e);
     e->rows = rows;
     e->columns = columns;
     vterm_set_size(e->vt, rows, columns);

@@ -223,6 +223,31 @@ static void save_cursor(struct emulator *e, bool save)
     check_cursor(e);
 }
 
+/* Scrolls, inserts or deletes lines one at a time: libvterm 0.1.4 writes outside of its memory if they are
+ * more than the scrolling region has. */
+static void scroll_lines(struct emulator *e, const struct sequence *s)
+{
+    int count = value_of(s, 0, 1);
+    if (count < 1)
+        count = 1;
+    const char bytes[] = {0x1b, '[', s->final};
+    for (int i = 0; i < count && i < e->rows; i++)
+        parser_forward(e, bytes, sizeof(bytes));
+}
+
+/* The scrolling region, if it is one: libvterm 0.1.4 takes what lies outside of the screen. */
+static void set_region(struct emulator *e, const struct sequence *s)
+{
+    int top = value_of(s, 0, 1), bottom = value_of(s, 1, e->rows);
+    top = top < 1 ? 1 : top;
+    bottom = bottom < 1 || bottom > e->rows ? e->rows : bottom;
+    if (top >= bottom)
+        return;
+    char bytes[32];
+    int n = snprintf(bytes, sizeof(bytes), "\033[%d;%dr", top, bottom);
+    parser_forward(e, bytes, (size_t)n);
+}
+
 /* Those with a leader or a byte between. True: done with. */
 static bool run_marked(struct emulator *e, const struct sequence *s)
 {
@@ -295,8 +320,17 @@ void sequence_run(struct emulator *e, const struct sequence *s)
         }
         forward(e, s);
         return;
+    case 'L':
+    case 'M':
+    case 'S':
+    case 'T':
+        scroll_lines(e, s);
+        return;
+    case 'r':
+        set_region(e, s);
+        return;
     default:
-        if (strchr("@ABCDEFGHIKLMPSTXZ`adefgr", s->final))
+        if (strchr("@ABCDEFGHIKPXZ`adefg", s->final))
             forward(e, s);
     }
 }
