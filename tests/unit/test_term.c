@@ -50,6 +50,9 @@ static const struct kind {
     {"xterm-256color", NULL, THEME_LIGHT, 256},
     {"tmux-256color", NULL, THEME_16, 256},
     {"screen-256color", "truecolor", THEME_DARK, 256, ATTR_ITALIC},
+    /* Not in every terminfo, but of xterm's kind. */
+    {"xterm-unheard-of", NULL, THEME_DARK, 256},
+    {"ghostty", "truecolor", THEME_DARK, PALETTE_DIRECT},
     {"xterm", "truecolor", THEME_DARK, 8},
     {"xterm", NULL, THEME_MONO, 0},
     {"vt220", NULL, THEME_DARK, 0, ATTR_ITALIC},
@@ -187,6 +190,27 @@ static void sequences_in_cells_do_nothing(void **state)
     outer_finish(&outer);
 }
 
+/* A cell whose width is not that of its character must not move its row. */
+static void wrong_widths_move_nothing(void **state)
+{
+    (void)state;
+    struct outer outer;
+    set_terminal("xterm-256color", NULL);
+    outer_init(&outer, 2, 10);
+    struct term *term = open_term(&outer, THEME_DARK);
+    auto(grid) struct grid *grid = grid_create(2, 10);
+    area_text(area_all(grid), 0, 0, 10, STYLE_NORMAL, "0123456789");
+    grid_at(grid, 0, 2)->codes[0] = 0x6f22; /* wide, in one column */
+    grid_at(grid, 0, 4)->width = 2;         /* narrow, in two */
+    *grid_at(grid, 0, 5) = (struct cell){.width = 0};
+    grid_at(grid, 0, 7)->codes[0] = 0x301; /* none */
+    draw(&outer, term, grid, false);
+    autofree char *row = outer_row(&outer, 0);
+    assert_string_equal(row, "01\ufffd3\ufffd 6\ufffd89");
+    term_free(term);
+    outer_finish(&outer);
+}
+
 /* In another locale only ASCII goes out. */
 static void other_locales_get_ascii(void **state)
 {
@@ -263,13 +287,10 @@ int main(void)
 {
     use_built_terminfo();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_drawn_is_shown),
-        cmocka_unit_test(only_changes_are_sent),
-        cmocka_unit_test(sizes_may_differ),
-        cmocka_unit_test(sequences_in_cells_do_nothing),
-        cmocka_unit_test(other_locales_get_ascii),
-        cmocka_unit_test(no_color_is_obeyed),
-        cmocka_unit_test(slow_terminals_do_not_block),
+        cmocka_unit_test(what_is_drawn_is_shown),    cmocka_unit_test(only_changes_are_sent),
+        cmocka_unit_test(sizes_may_differ),          cmocka_unit_test(sequences_in_cells_do_nothing),
+        cmocka_unit_test(wrong_widths_move_nothing), cmocka_unit_test(other_locales_get_ascii),
+        cmocka_unit_test(no_color_is_obeyed),        cmocka_unit_test(slow_terminals_do_not_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

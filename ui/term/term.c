@@ -218,7 +218,13 @@ static int create_screen(struct term *term, struct error **err)
         .utf8 = term->caps.utf8,
     };
     tty_size(&options.rows, &options.columns);
-    if (screen_create(&options, &term->screen, NULL) < 0)
+    int rc = screen_create(&options, &term->screen, NULL);
+    if (rc < 0 && term->rich) {
+        /* One of xterm's kind that this machine has no entry of, as behind ssh. */
+        options.type = "xterm-256color";
+        rc = screen_create(&options, &term->screen, NULL);
+    }
+    if (rc < 0)
         return no_screen(err, term->type);
     screen_theme(term->screen, term->options.theme);
     term->caps.colors = screen_colors(term->screen);
