@@ -32,7 +32,7 @@ static const struct {
     {"Cannot find suitable emulator", ERROR_MISSING, "install qemu-system-x86"},
     {"cannot acquire state change lock", ERROR_BUSY,
      "something else is being done with the machine; try again"},
-    {"unknown CPU model", ERROR_INVALID, "correct vm.cpu in the template"},
+    {"nknown CPU model", ERROR_INVALID, "correct vm.cpu in the template"},
 };
 
 static void ignore_error(void *user, virErrorPtr error)
