@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/out.h"
 #include "cli/project.h"
+#include "cli/screen_session.h"
 #include "cli/session.h"
 
 #include <string.h>
@@ -44,8 +45,8 @@ static int set_environment(json_t *body, const struct args *args, struct error *
     return 0;
 }
 
-/* What exec and shell have in common: user, folder, environment, terminal. */
-static int common_body(const struct args *args, bool pty, json_t *body, struct error **err)
+/* What exec and shell have in common: user, folder, environment, terminal (screen: without our own line). */
+static int common_body(const struct args *args, bool pty, bool screen, json_t *body, struct error **err)
 {
     int rc = set_string(body, "user", args_value(args, "user"), err);
     if (rc == 0)
@@ -58,13 +59,17 @@ static int common_body(const struct args *args, bool pty, json_t *body, struct e
     terminal_size(&rows, &columns);
     const char *term = getenv("TERM");
     json_object_set_new(body, "pty", json_true());
+    if (screen && rows > SCREEN_SESSION_ROWS)
+        rows -= SCREEN_SESSION_ROWS;
     json_object_set_new(body, "rows", json_integer(rows));
     json_object_set_new(body, "columns", json_integer(columns));
-    return set_string(body, "term", term && *term && isatty(STDIN_FILENO) ? term : TERM_DEFAULT, err);
+    bool ours = term && *term && !screen && isatty(STDIN_FILENO); /* the screen is a terminal of its own */
+    return set_string(body, "term", ours ? term : TERM_DEFAULT, err);
 }
 
-/* Starts body as a session of the project that args mean and runs it. */
-static int start_and_run(const struct args *args, const json_t *body, bool pty, struct error **err)
+/* Starts body as a session of the project that args mean and runs it, on the screen or plainly. */
+static int start_and_run(const struct args *args, const json_t *body, bool pty, bool screen,
+                         struct error **err)
 {
     struct session_spec spec = {.pty = pty, .fresh = true, .raw = args_has(args, "raw")};
     const char *escape = args_value(args, "escape");
@@ -82,7 +87,7 @@ static int start_and_run(const struct args *args, const json_t *body, bool pty, 
         return rc;
     spec.project = name;
     spec.id = id;
-    return session_run(client, &spec, err);
+    return screen ? screen_session(client, &spec, escape, err) : session_run(client, &spec, err);
 }
 
 /* The words behind "--". */
@@ -105,7 +110,7 @@ static int run_exec(const struct args *args, struct error **err)
     bool pty = args_has(args, "tty");
     int rc = set_command(body, args, err);
     if (rc == 0)
-        rc = common_body(args, pty, body, err);
+        rc = common_body(args, pty, false, body, err);
     const char *timeout = args_value(args, "timeout");
     uint64_t seconds = 0;
     if (rc == 0 && timeout)
@@ -116,7 +121,7 @@ static int run_exec(const struct args *args, struct error **err)
         return rc;
     if (timeout)
         json_object_set_new(body, "timeout_ms", json_integer((json_int_t)(seconds * 1000)));
-    return start_and_run(args, body, pty, err);
+    return start_and_run(args, body, pty, false, err);
 }
 
 #define OPTION_USER                                                                                          \
@@ -164,8 +169,9 @@ const struct verb verb_exec = {
 static int run_shell(const struct args *args, struct error **err)
 {
     auto(json) json_t *body = json_pack("{s:[], s:s}", "argv", "label", "shell");
-    int rc = common_body(args, true, body, err);
-    return rc < 0 ? rc : start_and_run(args, body, true, err);
+    bool screen = screen_session_wanted(args_has(args, "raw"));
+    int rc = common_body(args, true, screen, body, err);
+    return rc < 0 ? rc : start_and_run(args, body, true, screen, err);
 }
 
 static const struct option_spec shell_options[] = {
@@ -281,6 +287,8 @@ static int run_attach(const struct args *args, struct error **err)
                  strcmp(out_string(session, "state"), "starting") != 0;
     /* The end of some other input must not become the end of the program's. */
     spec.no_input = spec.ended || !isatty(STDIN_FILENO);
+    if (spec.pty && !spec.ended && screen_session_wanted(spec.raw))
+        return screen_session(client, &spec, escape, err);
     return session_run(client, &spec, err);
 }
 

@@ -8,7 +8,8 @@ libcli_a_SOURCES = \
 	%D%/up.c %D%/power.c %D%/exec.c %D%/cp.c %D%/cp_in.c %D%/cp_out.c %D%/cp.h %D%/log.c \
 	%D%/nc.c %D%/template.c %D%/doctor.c %D%/about.c \
 	%D%/screen.c %D%/screen.h %D%/screen_internal.h %D%/screen_input.c %D%/screen_effect.c \
-	%D%/screen_task.c %D%/screen_link.c %D%/screen_settings.c %D%/screen_edit.c %D%/screen_script.c
+	%D%/screen_task.c %D%/screen_link.c %D%/screen_settings.c %D%/screen_edit.c %D%/screen_script.c \
+	%D%/screen_session.c %D%/screen_session.h
 libcli_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += hutch

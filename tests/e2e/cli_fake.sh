@@ -131,7 +131,7 @@ python3 - "$hutch" "$id" >"$home/attached" <<'PY'
 import os, pty, sys, time
 pid, fd = pty.fork()
 if pid == 0:
-    os.execv(sys.argv[1], [sys.argv[1], "attach", "box", sys.argv[2]])
+    os.execv(sys.argv[1], [sys.argv[1], "attach", "box", sys.argv[2], "--raw"])
 out, typed, end = b"", False, time.time() + 60
 while time.time() < end:
     try:
@@ -146,7 +146,7 @@ while time.time() < end:
 _, status = os.waitpid(pid, 0)
 print(os.waitstatus_to_exitcode(status), b"it goes on" in out, b"n=1\r\n" in out)
 PY
-is "attach at a terminal, ^] d leaves" "0 True True" "$(cat "$home/attached")"
+is "attach --raw at a terminal, ^] d leaves" "0 True True" "$(cat "$home/attached")"
 api DELETE "/v1/projects/box/sessions/$id" >/dev/null
 python3 - "$hutch" "$place" >"$home/shell" <<'PY'
 import fcntl, os, pty, struct, sys, termios, time, signal
