@@ -28,9 +28,11 @@ TERM_RIG = tests/unit/test_term_rig.h tests/unit/test_base_scratch.h tests/lib/o
 tests_unit_test_term_SOURCES = tests/unit/test_term.c $(TERM_RIG)
 tests_unit_test_term_CFLAGS = $(UNIT_CFLAGS) $(VTERM_CFLAGS)
 tests_unit_test_term_LDADD = $(TERM_TEST_LIBS) $(VTERM_LIBS)
+EXTRA_tests_unit_test_term_DEPENDENCIES = terminfo/h/hutch-direct
 tests_unit_test_term_back_SOURCES = tests/unit/test_term_back.c $(TERM_RIG)
 tests_unit_test_term_back_CFLAGS = $(UNIT_CFLAGS) $(VTERM_CFLAGS)
 tests_unit_test_term_back_LDADD = $(TERM_TEST_LIBS) $(VTERM_LIBS)
+EXTRA_tests_unit_test_term_back_DEPENDENCIES = terminfo/h/hutch-direct
 
 TERM_FUZZ = tests/fuzz/fuzz_input
 check_PROGRAMS += $(TERM_FUZZ)
