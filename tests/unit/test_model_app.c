@@ -457,6 +457,44 @@ static void test_idle_is_idle(void **state)
     assert_null(screen->effects.first->next);
 }
 
+static void waiting_project(struct screen *screen, int waiting)
+{
+    char json[200];
+    snprintf(json, sizeof(json), "{\"id\":\"p1\",\"name\":\"shop\",\"state\":\"run\",\"waiting\":%d}",
+             waiting);
+    uint64_t id = screen_asked(screen, "GET", "/v1/projects");
+    screen_line(screen, id, json);
+    screen_answer(screen, id, NULL);
+}
+
+static void test_what_waits_rings_once(void **state)
+{
+    struct screen *screen = *state;
+    screen_up(screen);
+    waiting_project(screen, 2);
+    assert_int_equal(screen_count(screen, EFFECT_BELL), 1);
+    assert_string_equal(screen_find(screen, EFFECT_TITLE)->text, "hutch: shop 2 WAITING");
+    assert_shown(screen, "2 WAITING");
+    screen_forget(screen);
+    screen_time(screen, 1000);
+    screen_keys(screen, "j k");
+    assert_int_equal(screen_count(screen, EFFECT_BELL), 0);
+    assert_int_equal(screen_count(screen, EFFECT_TITLE), 0);
+}
+
+/* The detail had the keys; a window that is narrower has no room for it. */
+static void test_focus_is_always_on_what_is_shown(void **state)
+{
+    struct screen *screen = *state;
+    screen_fill(screen);
+    screen_size(screen, 40, 120);
+    screen_keys(screen, "Enter Enter");
+    assert_int_equal(screen->app->focus, PANE_DETAIL);
+    screen_size(screen, 24, 80);
+    app_draw(screen->app, screen->grid);
+    assert_int_equal(screen->app->focus, PANE_TAB);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_screen, close_screen)
 
 int main(void)
@@ -490,6 +528,8 @@ int main(void)
         TEST(test_text_from_outside_stays_in_its_place),
         TEST(test_any_size_is_drawn),
         TEST(test_idle_is_idle),
+        TEST(test_what_waits_rings_once),
+        TEST(test_focus_is_always_on_what_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

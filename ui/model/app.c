@@ -16,7 +16,7 @@ struct app *app_create(const struct app_options *options)
     app->rows = options->rows;
     app->columns = options->columns;
     app->folder = xstrdup(options->folder);
-    app->lines_work = options->lines;
+    app->lines_probed = options->lines;
     app->host_disk_free = -1;
     settings_init(&app->settings);
     events_init(&app->events);
@@ -34,6 +34,7 @@ struct app *app_create(const struct app_options *options)
         app->settings.values[OPTION_ESCAPE] = xstrdup(options->escape);
     }
     app->theme = settings_theme(&app->settings);
+    app->lines_work = app->lines_probed && strcmp(app_lines(app), "no") != 0;
     if (options->project && options->session)
         terminal_host_only(app, options->project, options->session);
     app->changed = true;
@@ -69,6 +70,7 @@ void app_free(struct app *app)
     free(app->folder_project);
     free(app->input_error);
     free(app->notice);
+    free(app->title);
     free(app);
 }
 
@@ -154,6 +156,9 @@ static void size_list(struct app *app, enum view_id view, const struct box *box)
 
 static void settle_layout(struct app *app)
 {
+    bool detail = app->columns >= LAYOUT_TWO && app->rows >= LAYOUT_ROWS;
+    if (app->focus == PANE_DETAIL && !detail)
+        app->focus = PANE_TAB;
     struct layout_wish wish = {
         .rows = app->rows,
         .columns = app->columns,
@@ -314,6 +319,7 @@ static void take_settings(struct app *app, const struct message *message, struct
         return;
     }
     app->theme = settings_theme(&app->settings);
+    app->lines_work = app->lines_probed && strcmp(app_lines(app), "no") != 0;
     effects_add(effects, EFFECT_THEME)->number = app->theme;
     effects_add(effects, EFFECT_MOUSE)->number = settings_yes(&app->settings, OPTION_MOUSE);
     app_say(app, STYLE_GOOD, "the settings were read");
@@ -325,6 +331,37 @@ static void follow_cursor(struct app *app, struct effects *effects)
     struct list *list = &app->lists[VIEW_PROJECTS];
     if (!list->gone)
         app_choose_project(app, list->cursor, effects);
+}
+
+int64_t app_waiting(const struct app *app)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < app->projects.count; i++)
+        sum += app->projects.list[i].waiting;
+    return sum;
+}
+
+/* What is to be seen and heard outside of the screen: the window's title, the bell when more waits than did.
+ */
+static void tell_outside(struct app *app, struct effects *effects)
+{
+    const struct project *project = app_project(app);
+    int64_t waiting = app_waiting(app);
+    const char *name = app->terminal ? terminal_project(app->terminal) : project ? project->name : NULL;
+    autofree char *count = waiting ? xasprintf(" %lld WAITING", (long long)waiting) : xstrdup("");
+    autofree char *words = xasprintf("hutch%s%s%s%s", name ? ": " : "", name ? name : "",
+                                     app->terminal ? " terminal" : "", count);
+    autofree char *title = text_safe(words);
+    if (!app->title || strcmp(title, app->title) != 0) {
+        effects_add_text(effects, EFFECT_TITLE, title, 0);
+        free(app->title);
+        app->title = steal(&title);
+    }
+    if (waiting > app->waited && settings_yes(&app->settings, OPTION_BELL))
+        effects_add(effects, EFFECT_BELL);
+    if (waiting > app->waited && settings_yes(&app->settings, OPTION_NOTIFY))
+        effects_add_text(effects, EFFECT_NOTIFY, app->title, 0);
+    app->waited = waiting;
 }
 
 /* A timer for what is due next, if none is out that rings as early. */
@@ -396,6 +433,7 @@ void app_update(struct app *app, const struct message *message, struct effects *
         list_settle(app, &app->lists[VIEW_PROJECTS]);
         follow_cursor(app, effects);
     }
+    tell_outside(app, effects);
     int64_t due = feed_tick(app, effects), clock = clock_due(app);
     want_timer(app, due && due < clock ? due : clock, effects);
     if (message->type == MESSAGE_KEY || message->type == MESSAGE_SIZE || message->type == MESSAGE_UP)

@@ -62,7 +62,9 @@ struct app {
     char *down_why, *version;
     char *folder, *folder_project;
     struct settings settings;
-    bool lines_work; /* line drawing was probed */
+    bool lines_probed, lines_work; /* line drawing: as the terminal shows it; as the settings want it then */
+    char *title;                   /* of the window, as it was given last */
+    int64_t waited;                /* requests that waited then */
     int theme;
 
     struct projects projects;
@@ -75,6 +77,7 @@ struct app {
     struct call *calls;
     uint64_t projects_call; /* the list that is out */
     bool projects_again;
+    uint64_t status_call;
 
     struct layout layout;
     struct list lists[VIEW_COUNT];
@@ -115,6 +118,7 @@ struct list *app_list(struct app *app, enum view_id view);
 /* The identity under the cursor of a view's list. */
 uint64_t app_cursor(const struct app *app, enum view_id view);
 struct project *app_project(const struct app *app); /* the selected one, or NULL */
+int64_t app_waiting(const struct app *app);         /* requests of all projects that wait for a person */
 void app_touch(struct app *app);
 /* Rows of a view are new. */
 void app_news(struct app *app, enum view_id view);

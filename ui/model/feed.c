@@ -191,12 +191,20 @@ static void take_status(struct app *app, struct call *call, const struct message
                         struct effects *effects)
 {
     (void)call, (void)effects;
+    app->status_call = 0;
     const json_t *host = json_object_get(message->body, "host");
     if (!host)
         return;
     app->host_known = true;
     app->host_kvm = json_is_true(json_object_get(host, "kvm"));
     app->host_disk_free = field_number(host, "disk_free", -1);
+}
+
+/* What the top line says of the host: asked for when something was done. */
+static void ask_status(struct app *app, struct effects *effects)
+{
+    if (!app->status_call)
+        app->status_call = app_call(app, EFFECT_CALL, "GET", "/v1/status", NULL, take_status, effects)->id;
 }
 
 /* ---- events ---- */
@@ -214,6 +222,7 @@ static void on_act(struct app *app, const json_t *json, struct effects *effects)
     }
     project->hot_ns = app->now_ns + HOT_NS;
     feed_refresh(app, project->number, effects);
+    ask_status(app, effects);
 }
 
 static void take_event(struct app *app, const json_t *json, struct effects *effects)
@@ -273,7 +282,7 @@ void feed_up(struct app *app, const struct message *message, struct effects *eff
     app->changed = true;
     if (app->terminal_only)
         return;
-    app_call(app, EFFECT_CALL, "GET", "/v1/status", NULL, take_status, effects);
+    ask_status(app, effects);
     feed_refresh_all(app, effects);
     if (app->folder && !app->folder_project) {
         autofree char *path = field_path("/v1/find?folder=%s", app->folder);

@@ -135,6 +135,8 @@ void app_key(struct app *app, const struct key_event *key, struct effects *effec
         effects_add(effects, EFFECT_SUSPEND); /* never bound: it is the shell's everywhere */
         return;
     }
+    if (key->type == KEY_EVENT_FOCUS || (key->type == KEY_EVENT_MOUSE && key->act == MOUSE_MOVE))
+        return;
     free(app->notice);
     app->notice = NULL;
     app->changed = true;

@@ -17,14 +17,6 @@ static struct area box_area(struct area all, const struct box *box)
 
 /* ---- the top line ---- */
 
-static int64_t waiting(const struct app *app)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < app->projects.count; i++)
-        sum += app->projects.list[i].waiting;
-    return sum;
-}
-
 /* "KVM  61G free  14:05", as much of it as fits. Returns its first column. */
 static int paint_host(const struct app *app, struct area area)
 {
@@ -60,8 +52,8 @@ static void paint_title(const struct app *app, struct area area)
         autofree char *text =
             app->down_why ? xasprintf("NOT CONNECTED  %s", app->down_why) : xstrdup("asking hutchd ...");
         area_text_cut(area, 0, column, end - column, app->down_why ? STYLE_BAD : STYLE_BUSY, text, false);
-    } else if (waiting(app) > 0) {
-        autofree char *text = xasprintf("%lld WAITING", (long long)waiting(app));
+    } else if (app_waiting(app) > 0) {
+        autofree char *text = xasprintf("%lld WAITING", (long long)app_waiting(app));
         area_text(area, 0, column, end - column, STYLE_WAITING, text);
     }
 }
@@ -284,7 +276,7 @@ static void paint_terminal(const struct app *app, struct area all)
 {
     const struct box *box = &app->layout.panes[PANE_TERMINAL];
     const struct project *project = app_project(app);
-    struct terminal_facts facts = {.waiting = (int)waiting(app), .others = !app->terminal_only};
+    struct terminal_facts facts = {.waiting = (int)app_waiting(app), .others = !app->terminal_only};
     if (project && !strcmp(project->state, "frozen"))
         facts.state = "FROZEN";
     else if (project && !strcmp(project->state, "paused"))
