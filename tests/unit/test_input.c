@@ -104,6 +104,7 @@ static const struct {
     {BYTES("\x1b[97;3u\x1b[97:65;4u\x1b[49:33;4u\x1b[93;5u\x1b[105;5u\x1b[91;5u"), "M-a M-A M-! ^] Tab Esc"},
     {BYTES("\x1b[97;1:3u\x1b[97;1:2u\x1b[97;1:1u"), "a a"},
     {BYTES("\x1b[113;9u\x1b[57358u\x1b[57399u\x1b[57414;2u\x1b[57441;2u"), "0 S-Enter"},
+    {BYTES("\x1b[97:6533333333333;4u\x1b[97:1114113;4u"), "M-A M-A"},
     {BYTES("\x1b[1114113u\x1b[55296u\x1b[0u\x1b[99999999999u\x1b[;u"), ""},
     /* Mouse, focus. */
     {BYTES("\x1b[<0;5;7M\x1b[<0;5;7m\x1b[<2;1;1M"), "press0@6,4 release0@6,4 press2@0,0"},

@@ -255,18 +255,22 @@ static bool in_keypad(int code)
     return code >= KEYPAD_FIRST && code < KEYPAD_FIRST + (int)countof(keypad);
 }
 
+/* A code point and not one of our own codes behind them. */
+static bool is_unicode(int code)
+{
+    return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000);
+}
+
 static void unicode_event(int code, int shifted, int mods, struct key_event *event)
 {
-    if (code > 0x10ffff)
+    if (in_keypad(code)) {
+        set_code(event, keypad[code - KEYPAD_FIRST], mods);
         return;
-    if (in_keypad(code))
-        code = (int)keypad[code - KEYPAD_FIRST];
-    else if (code >= FUNCTIONAL_FIRST && code <= FUNCTIONAL_LAST)
+    }
+    if (!is_unicode(code) || (code >= FUNCTIONAL_FIRST && code <= FUNCTIONAL_LAST))
         return;
-    else if (shifted > 0x20 && (mods & KEY_SHIFT) && !(mods & KEY_CTRL))
+    if (shifted > 0x20 && is_unicode(shifted) && (mods & KEY_SHIFT) && !(mods & KEY_CTRL))
         code = shifted;
-    if (code <= 0 || (code >= 0xd800 && code < 0xe000))
-        return;
     set_code(event, (uint32_t)code, mods);
 }
 
