@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .rows = 1 + setup[0] % 40, .columns = 1 + setup[1] % 100, .lines = 50, .input = take_answer};
     auto(emulator) struct emulator *emulator = emulator_create(&options, NULL);
     auto(grid) struct grid *grid = grid_create(options.rows, options.columns);
-    size_t step = 1 + setup[2];
+    size_t step = 8 + setup[2];
     unsigned seed = setup[3];
     for (size_t i = 4; i < size; i += step) {
         emulator_feed(emulator, data + i, size - i < step ? size - i : step);

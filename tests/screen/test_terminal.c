@@ -53,6 +53,7 @@ static void test_gone(void **state)
     refuse(&p, expect(&p, EFFECT_CALL, "/v1/projects/shop/sessions/s-1"), ERROR_NOT_FOUND,
            "there is no session \"s-1\"");
     assert_int_equal(terminal_state(p.terminal), TERMINAL_GONE);
+    assert_int_equal(terminal_exit_status(p.terminal), 125);
     assert_row(&p, 5, "gone: there is no session \"s-1\" | Enter closes");
     tick(&p, 10000);
     send(&p, &(struct message){.type = MESSAGE_UP});
@@ -215,6 +216,13 @@ static void test_prefix(void **state)
     key(&p, "x");
     expect_input(&p, "x");
     assert_null(terminal_note(p.terminal));
+    keys(&p, "^] x");
+    tick(&p, 5000);
+    assert_non_null(terminal_note(p.terminal));
+    assert_true(terminal_ticks(p.terminal));
+    tick(&p, 5000);
+    assert_null(terminal_note(p.terminal));
+    assert_false(terminal_ticks(p.terminal));
     /* Help takes one key and gives it to nobody. */
     keys(&p, "^] ?");
     assert_int_equal(terminal_mode(p.terminal), TERMINAL_HELP);

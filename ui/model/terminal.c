@@ -18,8 +18,11 @@ static void on_input(const uint8_t *bytes, size_t len, void *user)
 static void on_bell(void *user)
 {
     struct terminal *t = user;
-    if (!t->muted && t->effects)
-        effects_add(t->effects, EFFECT_BELL);
+    bool early = t->bell_ns && t->now_ns - t->bell_ns >= 0 && t->now_ns - t->bell_ns < TERMINAL_BELL_NS;
+    if (t->muted || !t->effects || early)
+        return;
+    t->bell_ns = t->now_ns;
+    effects_add(t->effects, EFFECT_BELL);
 }
 
 /* ---- being ---- */
@@ -108,6 +111,7 @@ void terminal_say(struct terminal *t, const char *format, ...)
     va_end(args);
     free(t->note);
     t->note = text_safe(said);
+    t->note_ns = t->now_ns;
     t->changed = true;
 }
 
@@ -152,6 +156,15 @@ void terminal_detach(struct terminal *t, struct effects *effects)
     end(t);
 }
 
+static void drop_old_note(struct terminal *t)
+{
+    if (!t->note || t->now_ns - t->note_ns < TERMINAL_NOTE_NS)
+        return;
+    free(t->note);
+    t->note = NULL;
+    t->changed = true;
+}
+
 static void count_rate(struct terminal *t)
 {
     int64_t passed = t->now_ns - t->ticked_ns;
@@ -176,6 +189,7 @@ bool terminal_update(struct terminal *t, const struct message *message, struct e
         break;
     case MESSAGE_TIME:
         count_rate(t);
+        drop_old_note(t);
         terminal_link_tick(t, effects);
         break;
     case MESSAGE_DOWN:
@@ -248,7 +262,7 @@ enum terminal_mode terminal_mode(const struct terminal *t)
 
 int terminal_exit_status(const struct terminal *t)
 {
-    return t->state == TERMINAL_ENDED ? t->exit_status : 0;
+    return t->state == TERMINAL_ENDED ? t->exit_status : t->state == TERMINAL_GONE ? 125 : 0;
 }
 
 const char *terminal_project(const struct terminal *t)
@@ -288,7 +302,7 @@ uint64_t terminal_rate(const struct terminal *t)
 
 bool terminal_ticks(const struct terminal *t)
 {
-    return t->rate > 0 || t->counted > 0 || t->retry_ns != 0;
+    return t->rate > 0 || t->counted > 0 || t->retry_ns != 0 || t->note;
 }
 
 bool terminal_changed(struct terminal *t)

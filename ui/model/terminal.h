@@ -75,7 +75,7 @@ void terminal_focus(struct terminal *terminal, bool focused, struct effects *eff
 
 enum terminal_state terminal_state(const struct terminal *terminal);
 enum terminal_mode terminal_mode(const struct terminal *terminal);
-/* A shell's status (0–255) after TERMINAL_ENDED, else 0. */
+/* A shell's status (0–255) after TERMINAL_ENDED, 125 after TERMINAL_GONE, else 0. */
 int terminal_exit_status(const struct terminal *terminal);
 const char *terminal_project(const struct terminal *terminal);
 const char *terminal_session(const struct terminal *terminal);

@@ -5,6 +5,8 @@
 #include "ui/model/terminal.h"
 
 #define TERMINAL_RETRY_NS    2000000000ll
+#define TERMINAL_NOTE_NS     8000000000ll /* a note goes by itself after so long */
+#define TERMINAL_BELL_NS     500000000ll  /* between two bells at least */
 #define TERMINAL_WHEEL_LINES 3
 
 struct terminal {
@@ -32,6 +34,7 @@ struct terminal {
     bool muted;
     int sent_rows, sent_columns; /* 0: not yet */
     bool nudge;                  /* output was lost: let the program draw anew */
+    int64_t note_ns, bell_ns;    /* when they came */
     int64_t now_ns, retry_ns;    /* retry_ns: when it is tried again, 0: not */
     int modes;                   /* as last told */
     struct effects *effects;     /* of the call that is at work: the emulator's bytes go there */

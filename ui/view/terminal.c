@@ -20,6 +20,7 @@ struct part {
     int columns;
 };
 struct parts {
+    const char *gap; /* between two of them */
     struct part part[PARTS];
     int count;
 };
@@ -50,7 +51,7 @@ static int parts_width(const struct parts *parts)
 {
     int width = 0;
     for (int i = 0; i < parts->count; i++)
-        width += parts->part[i].columns + (i > 0 ? 3 : 0);
+        width += parts->part[i].columns + (i > 0 ? width_of(parts->gap) : 0);
     return width;
 }
 
@@ -103,7 +104,7 @@ static void paint(struct parts *parts, struct area area, int row)
     int column = 0;
     for (int i = 0; i < parts->count; i++) {
         if (i > 0)
-            column += area_text(area, row, column, area.columns - column, STYLE_STATUS, " | ");
+            column += area_text(area, row, column, area.columns - column, STYLE_STATUS, parts->gap);
         int room = area.columns - column;
         const struct part *part = &parts->part[i];
         column += area_text_cut(area, row, column, part->columns < room ? part->columns : room, part->style,
@@ -342,7 +343,7 @@ void terminal_draw(const struct terminal *t, struct area area, const struct term
     int last = area.rows - 1;
     struct area guest = area_part(area, 0, 0, last, area.columns);
     enum terminal_mode mode = terminal_mode(t);
-    struct parts parts = {0};
+    struct parts parts = {.gap = mode == TERMINAL_PREFIX ? "  " : " | "};
     if (mode == TERMINAL_SCROLL || mode == TERMINAL_SEARCH)
         paint_scroll(t, guest, focused && mode == TERMINAL_SCROLL);
     else
