@@ -47,7 +47,7 @@ bool act_now(const struct app *app, enum view_id view, enum action action)
     const struct view *of = view_table[act_row(app, view, &identity, action)];
     if (!act_of_row(of, action))
         return true;
-    return identity && !(of->able && of->able(app, identity, action));
+    return identity && !app->lists[view].gone && !(of->able && of->able(app, identity, action));
 }
 
 const char *act_label(const struct app *app, enum view_id view, enum action action)
@@ -247,6 +247,20 @@ const struct entry *act_entry(const struct app *app, size_t position)
     if (position < app->entry_first || position >= app->entry_end)
         return NULL;
     return &app->entries[position % ACTS_MAX];
+}
+
+void act_log_say(struct app *app, uint64_t number, const char *words)
+{
+    for (size_t at = app->entry_first; number && at < app->entry_end; at++) {
+        struct entry *entry = &app->entries[at % ACTS_MAX];
+        if (entry->number != number || entry->state != ENTRY_RUNS)
+            continue;
+        free(entry->words);
+        entry->words = xstrdup(words);
+        list_changed(&app->lists[VIEW_HISTORY], at);
+        app->changed = true;
+        return;
+    }
 }
 
 void act_log_end(struct app *app, uint64_t number, const struct error *error, const char *words)

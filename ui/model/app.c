@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Views whose rows are to be read whole. */
-static const enum view_id wrapped[] = {VIEW_DETAIL, VIEW_HELP, VIEW_ACTIONS, VIEW_PALETTE};
+static const enum view_id wrapped[] = {VIEW_DETAIL, VIEW_HELP,   VIEW_ACTIONS, VIEW_PALETTE,
+                                       VIEW_INFO,   VIEW_DOCTOR, VIEW_PROGRESS};
 
 struct app *app_create(const struct app_options *options)
 {
@@ -16,6 +17,10 @@ struct app *app_create(const struct app_options *options)
     app->rows = options->rows;
     app->columns = options->columns;
     app->folder = xstrdup(options->folder);
+    app->repository = xstrdup(options->repository);
+    app->output.view = VIEW_OUTPUT;
+    app->console.view = VIEW_CONSOLE;
+    app->form.error_field = FORM_NONE;
     app->lines_probed = options->lines;
     app->host_disk_free = -1;
     settings_init(&app->settings);
@@ -60,6 +65,14 @@ void app_free(struct app *app)
     for (int view = VIEW_NONE + 1; view < VIEW_COUNT; view++)
         list_finish(&app->lists[view]);
     projects_finish(&app->projects);
+    sessions_finish(&app->sessions);
+    reader_finish(&app->output);
+    reader_finish(&app->console);
+    doc_finish(&app->info);
+    works_finish(&app->works);
+    form_finish(&app->form);
+    templates_finish(&app->templates);
+    doctor_finish(&app->doctor);
     events_finish(&app->events);
     settings_finish(&app->settings);
     doc_finish(&app->doc);
@@ -68,6 +81,7 @@ void app_free(struct app *app)
     free(app->version);
     free(app->folder);
     free(app->folder_project);
+    free(app->repository);
     free(app->input_error);
     free(app->notice);
     free(app->title);
@@ -325,12 +339,17 @@ static void take_settings(struct app *app, const struct message *message, struct
     app_say(app, STYLE_GOOD, "the settings were read");
 }
 
-/* The selected project is the one under the cursor; nobody's after it went away. */
-static void follow_cursor(struct app *app, struct effects *effects)
+/* The selected project is the one under the cursor; none is after it went away, until another is chosen. */
+static void settle_projects(struct app *app, struct effects *effects)
 {
     struct list *list = &app->lists[VIEW_PROJECTS];
+    bool gone = list->gone;
+    list_settle(app, list);
     if (!list->gone)
         app_choose_project(app, list->cursor, effects);
+    else if (!gone)
+        app_say(app, STYLE_WARN, "\"%s\" is gone; move to choose another project",
+                list->gone_name ? list->gone_name : "the project");
 }
 
 int64_t app_waiting(const struct app *app)
@@ -382,7 +401,7 @@ static int64_t clock_due(const struct app *app)
     const struct list *list = &app->lists[app_view(app)];
     if (list->more || (list->filter.on && list->stale))
         return app->now_ns + SECOND / 100;
-    bool ticks = app->events.open_count > 0 && !app->terminal_only;
+    bool ticks = (app->events.open_count > 0 || works_run(app)) && !app->terminal_only;
     if (app->lists[app->tab].stale && app->lists[app->tab].sort >= 0)
         ticks = true;
     if (app->terminal && terminal_ticks(app->terminal))
@@ -429,10 +448,8 @@ void app_update(struct app *app, const struct message *message, struct effects *
     bool taken = terminal_host_message(app, message, effects);
     if (!taken)
         dispatch(app, message, effects);
-    if (message->type == MESSAGE_KEY || app->lists[VIEW_PROJECTS].stale) {
-        list_settle(app, &app->lists[VIEW_PROJECTS]);
-        follow_cursor(app, effects);
-    }
+    if (message->type == MESSAGE_KEY || app->lists[VIEW_PROJECTS].stale)
+        settle_projects(app, effects);
     tell_outside(app, effects);
     int64_t due = feed_tick(app, effects), clock = clock_due(app);
     want_timer(app, due && due < clock ? due : clock, effects);

@@ -254,7 +254,7 @@ static const struct {
     {"file.tcp", "connected to port "},
     {"finding.guest", "the machine misbehaved: "},
     {"finding.chain", "the disk's chain: "},
-    {"finding.kernel", "kernel "},
+    {"finding.kernel", "boots kernel "},
 };
 
 /* NULL: the subject alone says it. */

@@ -4,6 +4,7 @@
 #include "ui/model/project_act.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <ctype.h>
@@ -61,6 +62,42 @@ static void size_cell(int64_t bytes, bool zero, struct cell_out *out)
         out->text = "0";
 }
 
+/* What it does now: what is done with it, why it failed, the newest command that runs. */
+static void now_cell(const struct app *app, const struct project *project, struct cell_out *out)
+{
+    const struct events *events = &app->events;
+    out->text = project_now(project);
+    out->style = *project->failure ? STYLE_BAD : *project->step ? STYLE_BUSY : STYLE_DIM;
+    if (*project->failure || *project->step || strcmp(project->state, "run") != 0)
+        return;
+    for (size_t i = events->open_count; i-- > 0;) {
+        const struct event *event = events_at(events, events->open[i] - 1);
+        if (event && !strcmp(event_project(events, event), project->raw_name)) {
+            out->text = event_text(event);
+            out->style = STYLE_NORMAL;
+            return;
+        }
+    }
+}
+
+/* What is done with it from here says more than what hutchd's list says. */
+static const char *now(const struct app *app, const struct project *project)
+{
+    const struct work *work = work_named(app, WORK_PROJECT, project->raw_name);
+    return work && work->state == WORK_RUNS && *work_now(work) ? work_now(work) : project_now(project);
+}
+
+/* Where hutch was started there may be something to make a project of. */
+static char *nothing(const struct app *app)
+{
+    char key[24] = "";
+    bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_CREATE, key);
+    if (!app->repository)
+        return xasprintf("no projects yet; %s makes one, of a repository that you name", key);
+    autofree char *folder = text_safe(app->repository);
+    return xasprintf("no projects yet; %s makes one of the repository here, %s", key, folder);
+}
+
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
 {
     const struct project *project = &app->projects.list[position];
@@ -86,8 +123,7 @@ static void cell(const struct app *app, size_t position, int column, struct cell
         size_cell(project->disk, false, out);
         break;
     default:
-        out->text = project_now(project);
-        out->style = *project->failure ? STYLE_BAD : *project->step ? STYLE_BUSY : STYLE_DIM;
+        now_cell(app, project, out);
     }
 }
 
@@ -153,15 +189,17 @@ static void open(struct app *app, uint64_t number, struct effects *effects)
     app_focus(app, PANE_TAB, effects);
 }
 
-static const enum action bar[] = {ACTION_OPEN,   ACTION_START,   ACTION_FREEZE, ACTION_ACTIONS, ACTION_SEARCH,
-                                  ACTION_FILTER, ACTION_PALETTE, ACTION_HELP,   ACTION_QUIT,    ACTION_NONE};
-static const enum action acts[] = {ACTION_START,   ACTION_STOP,   ACTION_FREEZE,
-                                   ACTION_SUSPEND, ACTION_REMOVE, ACTION_NONE};
+static const enum action bar[] = {ACTION_OPEN,    ACTION_TERMINAL, ACTION_START,  ACTION_FREEZE,
+                                  ACTION_CREATE,  ACTION_ACTIONS,  ACTION_SEARCH, ACTION_FILTER,
+                                  ACTION_PALETTE, ACTION_HELP,     ACTION_QUIT,   ACTION_NONE};
+static const enum action acts[] = {ACTION_TERMINAL, ACTION_SHELL,   ACTION_START,  ACTION_STOP,
+                                   ACTION_FREEZE,   ACTION_SUSPEND, ACTION_REMOVE, ACTION_DISCARD,
+                                   ACTION_PROGRESS, ACTION_NONE};
 
 const struct view view_projects = {
     .name = "projects",
     .title = "Projects",
-    .empty = "no projects yet; make one of a repository:  cd REPOSITORY && hutch up",
+    .nothing = nothing,
     .flags = VIEW_LIST | VIEW_HEADER | VIEW_PROJECT,
     .columns = columns,
     .bar = bar,
