@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "daemon/doctor.h"
 #include "daemon/host.h"
 #include "daemon/quit.h"
@@ -28,6 +29,7 @@ static void show_status(const struct request *request, json_t *body)
     size_t count, running = 0;
     autofree char(*ids)[PROJECT_ID_MAX] = projects_ids(request->daemon->projects, &count);
     struct vm_host_info info;
+    uint64_t disk_free = 0;
     auto(json) json_t *answer = NULL;
     json_t *host = host_json();
 
@@ -40,6 +42,8 @@ static void show_status(const struct request *request, json_t *body)
         running += project->vm == VM_RUNNING;
         projects_unlock(request->daemon->projects);
     }
+    if (file_free_space(request->daemon->paths->data, &disk_free, NULL) == 0)
+        json_object_set_new(host, "disk_free", json_integer((json_int_t)disk_free));
     if (daemon_host_info(request->daemon, &info)) {
         json_object_set_new(host, "hypervisor", json_string(info.hypervisor));
         json_object_set_new(host, "uri", json_string(info.uri));
