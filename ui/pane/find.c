@@ -25,37 +25,37 @@ static void found_finish(struct found *found)
     buf_finish(&found->cells);
 }
 
-static void add_code(struct found *found, uint32_t code, int cell)
-{
-    char bytes[4];
-    size_t n = 0;
-    if (code < 0x80) {
-        bytes[n++] = (char)code;
-    } else {
-        int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-        static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-        bytes[n++] = (char)(lead[more] | code >> (6 * more));
-        while (more-- > 0)
-            bytes[n++] = (char)(0x80 | (code >> (6 * more) & 0x3f));
-    }
-    buf_append(&found->bytes, bytes, n, NULL);
-    for (size_t i = 0; i < n; i++)
-        buf_append(&found->cells, &cell, sizeof(cell), NULL);
-}
-
 /* Appends a row; its cells are counted from first_cell on. whole: with the blanks at its end. */
 static void add_row(struct found *found, const struct cell *cells, int columns, int first_cell, bool whole)
 {
     int end = columns;
     while (!whole && end > 0 && (cells[end - 1].codes[0] == 0 || cells[end - 1].codes[0] == ' '))
         end--;
+    uint8_t *bytes = buf_reserve(&found->bytes, (size_t)end * CELL_BYTES);
+    int *of = (int *)(void *)buf_reserve(&found->cells, (size_t)end * CELL_BYTES * sizeof(*of));
+    require(bytes && of);
+    size_t n = 0;
     for (int c = 0; c < end; c++) {
-        if (cells[c].width == 0)
+        const struct cell *cell = &cells[c];
+        size_t len = 1;
+        if (cell->width == 0)
             continue;
-        add_code(found, cells[c].codes[0] ? cells[c].codes[0] : ' ', first_cell + c);
-        for (int i = 1; i < CELL_CODES && cells[c].codes[0] && cells[c].codes[i]; i++)
-            add_code(found, cells[c].codes[i], first_cell + c);
+        if (cell->codes[0] < 0x80 && !cell->codes[1])
+            bytes[n] = cell->codes[0] ? (uint8_t)cell->codes[0] : ' ';
+        else
+            len = cell_text(cell, (char *)bytes + n);
+        for (size_t i = 0; i < len; i++)
+            of[n + i] = first_cell + c;
+        n += len;
     }
+    buf_commit(&found->bytes, n);
+    buf_commit(&found->cells, n * sizeof(*of));
+}
+
+static void found_clear(struct found *found)
+{
+    buf_consume(&found->bytes, found->bytes.len);
+    buf_consume(&found->cells, found->cells.len);
 }
 
 static int last_line(const struct emulator *e)
@@ -81,25 +81,24 @@ static bool same(const uint8_t *bytes, const char *text, size_t len, bool exact)
     return true;
 }
 
-/* Whether the text begins in this line, and ends in it or in those that it goes on in. */
-static bool line_has(const struct emulator *e, int n, const char *text, struct cell *cells)
+/* Whether the text begins in line n, and ends in it or in those that it goes on in. */
+static bool line_has(const struct emulator *e, int n, const char *text, bool exact, struct cell *cells,
+                     struct found *line)
 {
     size_t len = strlen(text);
-    bool exact = has_capital(text), found = false;
-    struct found line;
-    found_init(&line);
+    found_clear(line);
     bool goes_on = emulator_line(e, n, cells);
-    add_row(&line, cells, e->columns, 0, goes_on);
-    size_t own = line.bytes.len;
-    while (goes_on && n > 0 && line.bytes.len < own + len) {
+    add_row(line, cells, e->columns, 0, goes_on);
+    size_t own = line->bytes.len;
+    while (goes_on && n > 0 && line->bytes.len < own + len) {
         goes_on = emulator_line(e, --n, cells);
-        add_row(&line, cells, e->columns, 0, goes_on);
+        add_row(line, cells, e->columns, 0, goes_on);
     }
-    const uint8_t *bytes = buf_data(&line.bytes);
-    for (size_t i = 0; i < own && i + len <= line.bytes.len && !found; i++)
-        found = same(bytes + i, text, len, exact);
-    found_finish(&line);
-    return found;
+    const uint8_t *bytes = buf_data(&line->bytes);
+    for (size_t i = 0; i < own && i + len <= line->bytes.len; i++)
+        if (same(bytes + i, text, len, exact))
+            return true;
+    return false;
 }
 
 int emulator_search(const struct emulator *e, const char *text, int from, bool older)
@@ -107,11 +106,15 @@ int emulator_search(const struct emulator *e, const char *text, int from, bool o
     if (!*text)
         return -1;
     autofree struct cell *cells = xnewn(struct cell, e->columns);
-    int last = last_line(e);
-    for (int n = from; n >= 0 && n <= last; n += older ? 1 : -1)
-        if (line_has(e, n, text, cells))
-            return n;
-    return -1;
+    struct found line;
+    found_init(&line);
+    bool exact = has_capital(text);
+    int last = last_line(e), found = -1;
+    for (int n = from; n >= 0 && n <= last && found < 0; n += older ? 1 : -1)
+        if (line_has(e, n, text, exact, cells, &line))
+            found = n;
+    found_finish(&line);
+    return found;
 }
 
 /* ---- URLs ---- */

@@ -212,11 +212,20 @@ static int count_rows(const struct line *line, int columns)
 {
     if (!line->wide || line->cells <= columns)
         return line->cells <= columns ? 1 : (line->cells + columns - 1) / columns;
-    autofree struct cell *cells = xnewn(struct cell, line->cells);
-    decode(line, 0, line->cells, cells);
-    int rows = 0;
-    for (int at = 0; at < line->cells; rows++)
-        at = history_break(cells, line->cells, at, columns);
+    int rows = 1, column = 0;
+    for (const uint8_t *p = line->data; p < line->data + line->bytes;) {
+        struct run run;
+        memcpy(&run, p, sizeof(run));
+        p += sizeof(run) + run.bytes;
+        int step = run.width == 2 ? 2 : 1;
+        for (int i = 0; i < run.cells; i++) {
+            if (column + step > columns) {
+                rows++;
+                column = 0;
+            }
+            column += step;
+        }
+    }
     return rows;
 }
 
