@@ -95,7 +95,10 @@ static void test_comes_back(void **state)
     tick(&p, 500);
     expect_nothing(&p);
     tick(&p, 2000);
-    refuse(&p, expect(&p, EFFECT_CALL, "/v1/projects/shop/sessions/s-1"), ERROR_BUSY, "not now");
+    refuse(&p, expect(&p, EFFECT_CALL, "/v1/projects/shop/sessions/s-1"), ERROR_STATE, "\"shop\" is saved");
+    assert_int_equal(terminal_state(p.terminal), TERMINAL_LOST);
+    assert_row(&p, 5, "[shop] shell | connection lost, coming back | ^] ?");
+    assert_string_equal(terminal_error(p.terminal), "\"shop\" is saved");
     tick(&p, 2500);
     answer(&p, expect(&p, EFFECT_CALL, "/v1/projects/shop/sessions/s-1"), "{\"state\":\"running\"}");
     expect(&p, EFFECT_BYTES, "/v1/projects/shop/sessions/s-1/stdout?from=11");

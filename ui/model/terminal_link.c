@@ -26,7 +26,8 @@ static void cancel(struct effects *effects, uint64_t *id)
 static void set_state(struct terminal *t, enum terminal_state state, const char *why)
 {
     free(t->error);
-    t->error = NULL;
+    free(t->note);
+    t->error = t->note = NULL;
     if (why)
         t->error = text_safe(why);
     t->state = state;
@@ -69,14 +70,13 @@ void terminal_link_down(struct terminal *t, const char *why)
 static bool passing(const struct error *err)
 {
     switch (err->code) {
-    case ERROR_GUEST:
-    case ERROR_NO_DAEMON:
-    case ERROR_BUSY:
-    case ERROR_IO:
-    case ERROR_TIMED_OUT:
-        return true;
-    default:
+    case ERROR_NOT_FOUND:
+    case ERROR_DENIED:
+    case ERROR_USAGE:
+    case ERROR_INVALID:
         return false;
+    default:
+        return true;
     }
 }
 
