@@ -21,6 +21,15 @@ void screen_open(struct screen *screen, int rows, int columns, const char *setti
     screen->grid = grid_create(rows, columns);
 }
 
+void screen_open_session(struct screen *screen, int rows, int columns, const char *project,
+                         const char *session)
+{
+    struct app_options options = {.rows = rows, .columns = columns, .project = project, .session = session};
+    *screen = (struct screen){.now_ns = NOW_NS};
+    screen->app = app_create(&options);
+    screen->grid = grid_create(rows, columns);
+}
+
 void screen_close(struct screen *screen)
 {
     effects_finish(&screen->effects);
@@ -133,6 +142,17 @@ void screen_line(struct screen *screen, uint64_t id, const char *json)
 void screen_answer(struct screen *screen, uint64_t id, const char *json)
 {
     answer(screen, MESSAGE_ANSWER, id, json);
+}
+
+void screen_bytes(struct screen *screen, uint64_t id, uint64_t offset, const char *text)
+{
+    struct message message = {.type = MESSAGE_BYTES,
+                              .id = id,
+                              .bytes = (const uint8_t *)text,
+                              .len = strlen(text),
+                              .offset = offset};
+    assert_int_not_equal(id, 0);
+    send(screen, &message);
 }
 
 void screen_fail(struct screen *screen, uint64_t id, enum error_code code, const char *words)

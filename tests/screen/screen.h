@@ -14,7 +14,12 @@ struct screen {
 
 /* An app of a size, connected to nothing yet; the clock stands at 14:05:00 UTC. settings may be NULL. */
 void screen_open(struct screen *screen, int rows, int columns, const char *settings);
+/* The same for one session alone: `hutch shell`. */
+void screen_open_session(struct screen *screen, int rows, int columns, const char *project,
+                         const char *session);
 void screen_close(struct screen *screen);
+/* Output of the session whose effect is id. */
+void screen_bytes(struct screen *screen, uint64_t id, uint64_t offset, const char *text);
 /* Keys by their names with blanks between: "j Enter ^d". */
 void screen_keys(struct screen *screen, const char *names);
 /* Types text, a character a key. */

@@ -47,7 +47,8 @@ static void place_two(const struct layout_wish *wish, struct layout *layout, int
 
 static void place_three(const struct layout_wish *wish, struct layout *layout, int row, int rows)
 {
-    int left = 46, right = wish->terminal ? wish->columns - left - 2 - 81 : (wish->columns - left) * 2 / 5;
+    int left = wish->terminal && wish->columns < 176 ? 38 : 46; /* a terminal wants its 80 columns */
+    int right = wish->terminal ? wish->columns - left - 2 - 81 : (wish->columns - left) * 2 / 5;
     if (right < 36)
         right = 36;
     int middle = wish->columns - left - right - 2;
