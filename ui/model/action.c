@@ -11,10 +11,8 @@ const struct action_info action_table[ACTION_COUNT] = {
 };
 
 const char *const keymap_names[KEYMAP_COUNT + 1] = {
-    [KEYMAP_EVERYWHERE] = "everywhere",
-    [KEYMAP_CONFIRM] = "confirm",
-    [KEYMAP_PROJECT] = "project",
-    [KEYMAP_TEMPLATE] = "template",
+    [KEYMAP_EVERYWHERE] = "everywhere", [KEYMAP_CONFIRM] = "confirm", [KEYMAP_PROJECT] = "project",
+    [KEYMAP_TEMPLATE] = "template",     [KEYMAP_EXEC] = "exec",
 };
 
 static const struct {

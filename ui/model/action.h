@@ -27,7 +27,15 @@ extern const struct action_info action_table[ACTION_COUNT];
 /* By its name, or ACTION_NONE. */
 enum action action_find(const char *name);
 
-enum keymap { KEYMAP_NONE, KEYMAP_EVERYWHERE, KEYMAP_CONFIRM, KEYMAP_PROJECT, KEYMAP_TEMPLATE, KEYMAP_COUNT };
+enum keymap {
+    KEYMAP_NONE,
+    KEYMAP_EVERYWHERE,
+    KEYMAP_CONFIRM,
+    KEYMAP_PROJECT,
+    KEYMAP_TEMPLATE,
+    KEYMAP_EXEC,
+    KEYMAP_COUNT
+};
 extern const char *const keymap_names[KEYMAP_COUNT + 1]; /* NULL-ended after the first */
 
 struct binding {

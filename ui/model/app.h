@@ -10,8 +10,9 @@ struct app;
 
 struct app_options {
     int rows, columns;
-    const char *folder;   /* where hutch was started: its project is shown first */
-    const char *settings; /* text of the user's configuration file, or NULL */
+    const char *folder;     /* where hutch was started: its project is shown first */
+    const char *repository; /* the top folder of the git repository around it, or NULL */
+    const char *settings;   /* text of the user's configuration file, or NULL */
     /* One attached session fills the screen and leaving it leaves the program: `hutch shell` and `attach`. */
     const char *project, *session;
     const char *escape; /* "^]", "none"; NULL: the configuration's */

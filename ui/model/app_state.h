@@ -3,13 +3,19 @@
 #define HUTCH_UI_APP_STATE_H
 
 #include "ui/model/app.h"
+#include "ui/model/doctor.h"
 #include "ui/model/event.h"
+#include "ui/model/form.h"
 #include "ui/model/input.h"
 #include "ui/model/layout.h"
 #include "ui/model/list.h"
 #include "ui/model/project.h"
+#include "ui/model/reader.h"
+#include "ui/model/session.h"
 #include "ui/model/settings.h"
+#include "ui/model/template.h"
 #include "ui/model/terminal.h"
+#include "ui/model/work.h"
 
 #define OVERLAYS_MAX 8
 #define ACTS_MAX     500 /* of the log of acts */
@@ -60,7 +66,7 @@ struct app {
 
     bool up, was_up;
     char *down_why, *version;
-    char *folder, *folder_project;
+    char *folder, *folder_project, *repository;
     struct settings settings;
     bool lines_probed, lines_work; /* line drawing: as the terminal shows it; as the settings want it then */
     char *title;                   /* of the window, as it was given last */
@@ -69,6 +75,13 @@ struct app {
 
     struct projects projects;
     struct events events;
+    struct sessions sessions;
+    struct reader output, console;
+    struct doc info;
+    struct works works;
+    struct form form;
+    struct templates templates;
+    struct doctor doctor;
     uint32_t event_project; /* the selected one's number there */
     uint64_t events_call;
     int64_t up_ns, events_ns; /* events_ns: when to ask for events again, 0: not */
@@ -170,6 +183,10 @@ void terminal_host_close(struct app *app, struct effects *effects);
 bool terminal_host_message(struct app *app, const struct message *message, struct effects *effects);
 void terminal_host_size(struct app *app, struct effects *effects);
 
+/* ---- view_info.c ---- */
+/* The selected project is another, or something of it. */
+void info_update(struct app *app);
+
 /* ---- act.c ---- */
 /* Does an act on a row: checks that it is there and able, asks as its weight wants, and does it. ask: at
  * least y/n, for acts that were chosen with Enter. */
@@ -192,6 +209,8 @@ char *act_twin(const struct app *app, enum view_id view, uint64_t identity, enum
 /* The log of acts: an entry begins (command may be NULL) and ends. Returns its number. */
 uint64_t act_log(struct app *app, enum entry_state state, const char *command, const char *words);
 void act_log_end(struct app *app, uint64_t number, const struct error *error, const char *words);
+/* How an act that runs goes on. */
+void act_log_say(struct app *app, uint64_t number, const char *words);
 const struct entry *act_entry(const struct app *app, size_t position);
 
 /* ---- keys.c ---- */

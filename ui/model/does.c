@@ -450,6 +450,9 @@ static const struct {
     enum view_id view;
 } openers[] = {
     {ACTION_LOG, VIEW_HISTORY},
+    {ACTION_CREATE, VIEW_FORM},
+    {ACTION_TEMPLATES, VIEW_TEMPLATES},
+    {ACTION_DOCTOR, VIEW_DOCTOR},
 };
 
 static enum view_id opened_by(enum action action)

@@ -4,6 +4,7 @@
 #include "ui/model/app_state.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "ui/model/field.h"
 
 #include <string.h>
@@ -94,6 +95,8 @@ void feed_take_project(struct app *app, const json_t *json)
         return;
     if (project_passing(project) || app->now_ns < project->hot_ns)
         project->refresh_ns = app->now_ns + SECOND;
+    if (project->number == app->selected)
+        info_update(app);
     app_news(app, VIEW_PROJECTS);
 }
 
@@ -180,6 +183,12 @@ static void take_found(struct app *app, struct call *call, const struct message 
 {
     (void)call, (void)effects;
     const char *name = json_string_value(json_object_get(message->body, "name"));
+    if (!name && app->repository && message->error && message->error->code == ERROR_NOT_FOUND) {
+        char key[24] = "";
+        autofree char *folder = text_safe(app->repository);
+        bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_CREATE, key);
+        app_say(app, STYLE_NORMAL, "%s makes a project of the repository here, %s", key, folder);
+    }
     if (!name)
         return;
     app->folder_project = (free(app->folder_project), xstrdup(name));
@@ -239,6 +248,8 @@ static void take_event(struct app *app, const json_t *json, struct effects *effe
         list_grown(timeline);
     else
         list_changed(timeline, position);
+    if (event->group == EVENT_EXEC && event->project == app->event_project)
+        sessions_news(app);
     if (event->group == EVENT_LIFECYCLE || event->group == EVENT_GIT || event->group == EVENT_FINDING)
         on_act(app, json, effects);
 }
@@ -292,6 +303,9 @@ void feed_up(struct app *app, const struct message *message, struct effects *eff
     const struct view *tab = view_table[app->tab];
     if (tab->shown && app->selected)
         tab->shown(app, effects);
+    for (int i = 0; i < app->overlay_count; i++)
+        if (view_table[app->overlays[i]]->shown)
+            view_table[app->overlays[i]]->shown(app, effects);
 }
 
 void feed_down(struct app *app, const struct message *message, struct effects *effects)
@@ -323,6 +337,9 @@ int64_t feed_tick(struct app *app, struct effects *effects)
     if (app->events_ns && app->events_ns <= app->now_ns)
         ask_events(app, effects);
     next = app->events_ns;
+    int64_t sessions = sessions_tick(app, effects);
+    if (sessions && (!next || sessions < next))
+        next = sessions;
     for (size_t i = 0; i < app->projects.count; i++) {
         struct project *project = &app->projects.list[i];
         if (!project->refresh_ns)

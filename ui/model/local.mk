@@ -7,5 +7,8 @@ libmodel_a_SOURCES = ui/actions.def ui/keys.def ui/options.def %D%/views.def \
 	%D%/project.c %D%/project.h %D%/event.c %D%/event.h %D%/layout.c %D%/layout.h \
 	%D%/view.c %D%/view.h %D%/view_projects.c %D%/view_timeline.c %D%/view_over.c \
 	%D%/project_act.c %D%/project_act.h %D%/act.c %D%/does.c %D%/keys.c %D%/feed.c \
+	%D%/lines.c %D%/lines.h %D%/reader.c %D%/reader.h %D%/session.c %D%/session.h %D%/view_exec.c \
+	%D%/view_info.c %D%/work.c %D%/work.h %D%/form.c %D%/form.h %D%/template.h %D%/view_templates.c \
+	%D%/doctor.h %D%/view_doctor.c \
 	%D%/terminal_host.c %D%/terminal.h %D%/app.c %D%/app.h %D%/app_state.h
 libmodel_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)

@@ -17,6 +17,7 @@ static void finish(struct project *project)
     free(project->step);
     free(project->failure);
     free(project->folder);
+    free(project->loses);
     json_decref(project->json);
 }
 

@@ -14,6 +14,7 @@ struct project {
     uint64_t number;       /* identity: never 0, never given twice */
     char *key;             /* hutchd's id of it, to find it again */
     char *name, *raw_name; /* safe for the screen; as hutchd has it, for paths of the API */
+    char *loses; /* that it holds work which exists nowhere else, as hutchd said when it was to go; or NULL */
     char *state, *agent, *template, *step, *failure, *folder;
     int64_t waiting, net_rate, disk, disk_size, memory, cpus, created_ns;
     bool emulated;

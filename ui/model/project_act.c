@@ -29,7 +29,14 @@ static const struct project_call calls[] = {
      "save %s with all that runs in it?",
      "its memory is written to the disk of this host and freed; starting it goes on where it was", NULL},
     {ACTION_REMOVE, NULL, "DELETE", "/v1/projects/%s", NULL, NULL, "remove %s for good?",
-     "the machine and its disk are removed; nothing brings them back", NULL},
+     "the machine and its disk are removed; nothing brings them back. Work in it that exists nowhere else is "
+     "looked for first: then nothing is removed",
+     NULL},
+    {ACTION_DISCARD, NULL, "DELETE", "/v1/projects/%s?discard_work=1", NULL, NULL,
+     "remove %s with that work, for good?", NULL, NULL},
+    {ACTION_TERMINAL, " run ", NULL, NULL, "hutch attach {project}", "it does not run", NULL, NULL, NULL},
+    {ACTION_SHELL, " run ", NULL, NULL, NULL, "it does not run", NULL, NULL, NULL},
+    {ACTION_PROGRESS, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 static const struct project_call *find(const struct project *project, enum action action,
@@ -53,6 +60,10 @@ const char *project_able(const struct app *app, uint64_t number, enum action act
     const char *why = "there is no such project";
     if (!app->up)
         return "hutchd is away; it works again when it is back";
+    if (project && action == ACTION_PROGRESS && !work_named(app, WORK_PROJECT, project->raw_name))
+        return "nothing was done with it from this screen yet";
+    if (project && action == ACTION_DISCARD && !project->loses)
+        return "nothing is known of such work in it; remove looks for it";
     return project && find(project, action, &why) ? NULL : why;
 }
 
@@ -71,7 +82,7 @@ void project_words(const struct app *app, uint64_t number, enum action action, s
     if (!call)
         return;
     out->question = name_in(call->question, project->name);
-    out->warning = name_in(call->warning, project->name);
+    out->warning = action == ACTION_DISCARD ? xstrdup(project->loses) : name_in(call->warning, project->name);
     out->way_back = call->way_back ? xasprintf("%s: %s", project->name, call->way_back) : NULL;
 }
 
@@ -85,18 +96,37 @@ char *project_twin(const struct app *app, uint64_t number, enum action action)
     return xasprintf("%.*s%s", (int)strcspn(call->twin, "{"), call->twin, project->name);
 }
 
+/* It was not removed: what would be lost, and the ways on. */
+static void say_loss(struct app *app, struct project *project, const struct error *error)
+{
+    char discard[24] = "", terminal[24] = "";
+    const struct bindings *bindings = &app->settings.bindings;
+    project->loses = (free(project->loses), xstrdup(error->message));
+    bindings_key(bindings, KEYMAP_PROJECT, ACTION_DISCARD, discard);
+    bindings_key(bindings, KEYMAP_PROJECT, !strcmp(project->state, "run") ? ACTION_TERMINAL : ACTION_START,
+                 terminal);
+    app_say(app, STYLE_BAD, "not removed: %s; %s lets you look, %s removes it with that work", error->message,
+            terminal, discard);
+}
+
 /* Progress and the end of an act. */
 static void take(struct app *app, struct call *call, const struct message *message, struct effects *effects)
 {
+    work_take(app, call->number, message);
     if (message->type != MESSAGE_ANSWER)
         return;
+    struct work *work = work_find(app, call->number);
+    struct project *project = work ? projects_named(&app->projects, work->raw_name) : NULL;
     act_log_end(app, call->entry, message->error, NULL);
-    if (message->error)
+    if (message->error && message->error->code == ERROR_WOULD_LOSE && project)
+        say_loss(app, project, message->error);
+    else if (message->error)
         app_say(app, STYLE_BAD, "%s%s%s", message->error->message, message->error->hint ? "; " : "",
                 message->error->hint ? message->error->hint : "");
     if (message->body && json_object_get(message->body, "name"))
         feed_take_project(app, message->body);
-    feed_refresh(app, call->number, effects);
+    if (project)
+        feed_refresh(app, project->number, effects);
 }
 
 bool project_act(struct app *app, uint64_t number, enum action action, struct effects *effects)
@@ -106,15 +136,23 @@ bool project_act(struct app *app, uint64_t number, enum action action, struct ef
     const struct project_call *one = project ? find(project, action, &why) : NULL;
     if (!one)
         return false;
+    if (action == ACTION_SHELL)
+        sessions_shell(app, number, effects);
+    else if (action == ACTION_TERMINAL)
+        sessions_terminal(app, number, effects);
+    else if (action == ACTION_PROGRESS)
+        work_show(app, work_named(app, WORK_PROJECT, project->raw_name)->number, effects);
+    if (!one->path)
+        return true;
     const char *at = strstr(one->path, "%s");
     autofree char *name = field_path("%s", project->raw_name);
     autofree char *path = xasprintf("%.*s%s%s", (int)(at - one->path), one->path, name, at + 2);
     autofree char *twin = act_twin(app, VIEW_PROJECTS, number, action);
     json_t *body = strcmp(one->method, "POST") == 0 ? json_object() : NULL;
     struct call *call = app_call(app, EFFECT_LINES, one->method, path, body, take, effects);
-    call->number = number;
     call->action = action;
     call->entry = act_log(app, ENTRY_RUNS, twin, "");
+    call->number = work_begin(app, WORK_PROJECT, project->raw_name, action, call->entry);
     project->hot_ns = app->now_ns + 3 * SECOND;
     project->refresh_ns = app->now_ns + SECOND;
     return true;

@@ -18,14 +18,15 @@ enum view_id {
     VIEW_COUNT
 };
 enum view_flag {
-    VIEW_LIST = 1,     /* rows that are chosen from */
-    VIEW_LOG = 2,      /* rows in the order in which they came; follows the newest at first */
-    VIEW_TREE = 4,     /* rows fold away under others */
-    VIEW_DIFF = 8,     /* rows of a difference */
-    VIEW_PROMPT = 16,  /* keys are text for it: `input` of the app is open while it is on top */
-    VIEW_TAB = 32,     /* a tab of the selected project */
-    VIEW_HEADER = 64,  /* the columns' titles stand above */
-    VIEW_PROJECT = 128 /* acts of KEYMAP_PROJECT work here, for the project that the row belongs to */
+    VIEW_LIST = 1,      /* rows that are chosen from */
+    VIEW_LOG = 2,       /* rows in the order in which they came; follows the newest at first */
+    VIEW_TREE = 4,      /* rows fold away under others */
+    VIEW_DIFF = 8,      /* rows of a difference */
+    VIEW_PROMPT = 16,   /* keys are text for it: `input` of the app is open while it is on top */
+    VIEW_TAB = 32,      /* a tab of the selected project */
+    VIEW_HEADER = 64,   /* the columns' titles stand above */
+    VIEW_PROJECT = 128, /* acts of KEYMAP_PROJECT work here, for the project that the row belongs to */
+    VIEW_TYPES = 256    /* letters are text here: help is reached by a key that is none */
 };
 
 #define COLUMNS_MAX 12
@@ -106,7 +107,12 @@ struct view {
     char *(*copy)(const struct app *app, uint64_t identity);
     /* Enter on a row; NULL: its detail. */
     void (*open)(struct app *app, uint64_t identity, struct effects *effects);
-    /* The view comes to be seen, and is no longer seen (a tab: also for another project). */
+    /* What the top line says after the title, and what stands where rows would be if `empty` is not enough:
+     * safe text, the caller's to free. */
+    char *(*heading)(const struct app *app);
+    char *(*nothing)(const struct app *app);
+    /* The view comes to be seen (also when hutchd is back while it is), and is no longer seen (a tab: also
+     * for another project). */
     void (*shown)(struct app *app, struct effects *effects);
     void (*hidden)(struct app *app, struct effects *effects);
     /* PROMPT: a key for it; false: not taken, its maps are asked. */

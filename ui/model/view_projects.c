@@ -66,8 +66,14 @@ static void size_cell(int64_t bytes, bool zero, struct cell_out *out)
 static void now_cell(const struct app *app, const struct project *project, struct cell_out *out)
 {
     const struct events *events = &app->events;
+    const struct work *work = work_named(app, WORK_PROJECT, project->raw_name);
     out->text = project_now(project);
     out->style = *project->failure ? STYLE_BAD : *project->step ? STYLE_BUSY : STYLE_DIM;
+    if (work && work->state == WORK_RUNS && *work_now(work)) { /* by this screen: it knows more */
+        out->text = work_now(work);
+        out->style = STYLE_BUSY;
+        return;
+    }
     if (*project->failure || *project->step || strcmp(project->state, "run") != 0)
         return;
     for (size_t i = events->open_count; i-- > 0;) {
@@ -78,13 +84,6 @@ static void now_cell(const struct app *app, const struct project *project, struc
             return;
         }
     }
-}
-
-/* What is done with it from here says more than what hutchd's list says. */
-static const char *now(const struct app *app, const struct project *project)
-{
-    const struct work *work = work_named(app, WORK_PROJECT, project->raw_name);
-    return work && work->state == WORK_RUNS && *work_now(work) ? work_now(work) : project_now(project);
 }
 
 /* Where hutch was started there may be something to make a project of. */

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "ui/model/field.h"
+#include "ui/view/form.h"
 #include "ui/view/paint.h"
 #include "ui/view/terminal.h"
 
@@ -46,6 +47,10 @@ static void paint_title(const struct app *app, struct area area)
     if (app->overlay_count) {
         autofree char *where = xasprintf(" > %s", view_table[app_view(app)]->title);
         column += area_text(area, 0, column, end - column, STYLE_TITLE, where);
+        char *(*heading)(const struct app *) = view_table[app_view(app)]->heading;
+        autofree char *more = heading && app->up ? heading(app) : NULL;
+        if (more)
+            column += area_text_cut(area, 0, column + 2, end - column - 2, STYLE_TITLE, more, false) + 2;
     }
     column += 3;
     if (!app->up) {
@@ -134,7 +139,9 @@ static void paint_entry(struct area area, const struct entry *entry)
     char took[24] = "";
     if (entry->ended_ns > entry->ts_ns)
         field_duration((entry->ended_ns - entry->ts_ns) / 1000000, took);
-    const char *how = entry->state == ENTRY_RUNS ? "runs" : entry->state == ENTRY_DONE ? "ok" : "failed: ";
+    const char *how = entry->state == ENTRY_RUNS   ? (*entry->words ? "" : "runs")
+                      : entry->state == ENTRY_DONE ? "ok"
+                                                   : "failed: ";
     autofree char *end = xasprintf("%s%s%s%s", how, entry->words, *took ? "  " : "", took);
     int width = area_text_cut(area, 0, 0, area.columns * 2 / 3, STYLE_NORMAL, command, false);
     area_text_cut(area, 0, width + 2, area.columns - width - 2, styles[entry->state], end, true);
@@ -236,7 +243,7 @@ static const struct {
     enum view_id view;
     void (*paint)(const struct app *app, struct area area, bool focused);
 } painters[] = {
-    {VIEW_NONE, NULL},
+    {VIEW_FORM, paint_form},
 };
 
 static void paint_view(const struct app *app, enum view_id view, struct area area, bool focused)

@@ -116,6 +116,8 @@ static void paint_empty(const struct painter *painter, int row)
         text = xstrdup("asking hutchd for the projects ...");
     else if (painter->view->flags & VIEW_TAB && app->selected && !app_project(app))
         text = xstrdup("this project is gone");
+    else if (painter->view->nothing)
+        text = painter->view->nothing(app);
     else
         text = xstrdup(painter->view->empty);
     if (text)

@@ -1,11 +1,12 @@
 # The sources of ui/view.
 noinst_LIBRARIES += libview.a
-libview_a_SOURCES = %D%/draw.c %D%/draw.h %D%/paint.c %D%/paint.h %D%/list_draw.c %D%/terminal.h
+libview_a_SOURCES = %D%/draw.c %D%/draw.h %D%/paint.c %D%/paint.h %D%/list_draw.c %D%/form.c %D%/form.h %D%/terminal.h
 libview_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
 # The screen without a terminal and without hutchd. GENERATE=1 writes the golden files anew.
 if HAVE_CMOCKA
-SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/unit/test_model_app tests/screen/test_screen
+SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/unit/test_model_app tests/unit/test_model_terminal \
+	tests/screen/test_screen
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
 check_LIBRARIES += libscreentest.a
@@ -23,6 +24,9 @@ tests_unit_test_model_list_LDADD = $(SCREEN_TEST_LIBS)
 tests_unit_test_model_app_SOURCES = tests/unit/test_model_app.c
 tests_unit_test_model_app_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_unit_test_model_app_LDADD = $(SCREEN_TEST_LIBS)
+tests_unit_test_model_terminal_SOURCES = tests/unit/test_model_terminal.c
+tests_unit_test_model_terminal_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_unit_test_model_terminal_LDADD = $(SCREEN_TEST_LIBS)
 tests_screen_test_screen_SOURCES = tests/screen/test_screen.c
 tests_screen_test_screen_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_screen_test_screen_LDADD = $(SCREEN_TEST_LIBS)

@@ -1,0 +1,339 @@
+/* Progress: its steps as they come in, and the view that shows them. */
+#include "ui/model/app_state.h"
+#include "ui/model/field.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BAR_COLUMNS 20
+
+static void finish_step(struct work_step *step)
+{
+    free(step->phase);
+    free(step->text);
+    free(step->line);
+}
+
+static void finish(struct work *work)
+{
+    for (size_t i = 0; i < work->count; i++)
+        finish_step(&work->steps[i]);
+    free(work->steps);
+    free(work->raw_name);
+    free(work->name);
+    free(work->message);
+    free(work->hint);
+}
+
+void works_finish(struct works *works)
+{
+    for (size_t i = 0; i < works->count; i++)
+        finish(&works->list[i]);
+    free(works->list);
+}
+
+static void drop(struct works *works, size_t at)
+{
+    finish(&works->list[at]);
+    memmove(&works->list[at], &works->list[at + 1], (works->count - at - 1) * sizeof(*works->list));
+    works->count--;
+}
+
+/* Makes room: the oldest that ended goes, else the oldest. */
+static void make_room(struct works *works)
+{
+    size_t at = 0;
+    if (works->count < WORKS_MAX)
+        return;
+    while (at < works->count && works->list[at].state == WORK_RUNS)
+        at++;
+    drop(works, at < works->count ? at : 0);
+}
+
+uint64_t work_begin(struct app *app, enum work_kind kind, const char *raw_name, enum action action,
+                    uint64_t entry)
+{
+    struct works *works = &app->works;
+    make_room(works);
+    works->list = xrealloc(works->list, works->count + 1, sizeof(*works->list));
+    struct work *work = &works->list[works->count++];
+    *work = (struct work){.number = ++works->last,
+                          .entry = entry,
+                          .kind = kind,
+                          .action = action,
+                          .raw_name = xstrdup(raw_name),
+                          .name = text_safe(raw_name),
+                          .begun_ns = app->now_ns};
+    return work->number;
+}
+
+struct work *work_find(const struct app *app, uint64_t number)
+{
+    for (size_t i = 0; i < app->works.count; i++)
+        if (app->works.list[i].number == number)
+            return &app->works.list[i];
+    return NULL;
+}
+
+struct work *work_named(const struct app *app, enum work_kind kind, const char *raw_name)
+{
+    for (size_t i = app->works.count; i-- > 0;) {
+        struct work *work = &app->works.list[i];
+        if (work->kind == kind && !strcmp(work->raw_name, raw_name))
+            return work;
+    }
+    return NULL;
+}
+
+bool works_run(const struct app *app)
+{
+    for (size_t i = 0; i < app->works.count; i++)
+        if (app->works.list[i].state == WORK_RUNS)
+            return true;
+    return false;
+}
+
+/* "[#####...............]  25%  3.1M of 12.4M". Caller frees. */
+static char *amount(const struct work_step *step)
+{
+    char done[UNITS_SIZE_MAX], total[UNITS_SIZE_MAX], bar[BAR_COLUMNS + 1];
+    if (step->total <= 0 || step->done < 0)
+        return xstrdup("");
+    int64_t part = step->done > step->total ? step->total : step->done;
+    int full = (int)((double)part / (double)step->total * BAR_COLUMNS);
+    int percent = (int)((double)part / (double)step->total * 100);
+    for (int i = 0; i < BAR_COLUMNS; i++)
+        bar[i] = i < full ? '#' : '.';
+    bar[BAR_COLUMNS] = 0;
+    if (!step->bytes)
+        return xasprintf("[%s] %3d%%  %lld of %lld  ", bar, percent, (long long)step->done,
+                         (long long)step->total);
+    return xasprintf("[%s] %3d%%  %s of %s  ", bar, percent, units_format_size((uint64_t)step->done, done),
+                     units_format_size((uint64_t)step->total, total));
+}
+
+/* The step that a line belongs to: the last one, or a new one. A warning stays as it is. */
+static struct work_step *step_for(struct app *app, struct work *work, const char *phase, bool warning)
+{
+    struct work_step *last = work->count ? &work->steps[work->count - 1] : NULL;
+    if (last && ((!warning && !last->warning && !strcmp(last->phase, phase)) || work->count == STEPS_MAX))
+        return last;
+    work->steps = xrealloc(work->steps, work->count + 1, sizeof(*work->steps));
+    last = &work->steps[work->count++];
+    *last = (struct work_step){.phase = xstrdup(phase), .begun_ns = app->now_ns, .warning = warning};
+    return last;
+}
+
+static void take_line(struct app *app, struct work *work, const json_t *json)
+{
+    autofree char *phase = field_text(json, "phase");
+    autofree char *unit = field_text(json, "unit");
+    struct work_step *step = step_for(app, work, phase, json_object_get(json, "warning") != NULL);
+    step->text = (free(step->text), field_text(json, "text"));
+    step->done = field_number(json, "done", 0);
+    step->total = field_number(json, "total", 0);
+    step->bytes = !strcmp(unit, "bytes");
+    autofree char *much = amount(step);
+    step->line = (free(step->line), xasprintf("%s%s", much, step->text));
+}
+
+void work_take(struct app *app, uint64_t number, const struct message *message)
+{
+    struct work *work = work_find(app, number);
+    if (!work)
+        return;
+    if (message->type == MESSAGE_LINE) {
+        take_line(app, work, message->body);
+        act_log_say(app, work->entry, work_now(work));
+    } else if (message->type == MESSAGE_ANSWER) {
+        work->state = message->error ? WORK_FAILED : WORK_DONE;
+        work->ended_ns = app->now_ns;
+        if (message->error) {
+            work->code = message->error->code;
+            work->message = xstrdup(message->error->message);
+            work->hint = xstrdup(message->error->hint);
+        }
+    }
+    app_news(app, VIEW_PROGRESS);
+    list_news(&app->lists[VIEW_PROJECTS]);
+    list_news(&app->lists[VIEW_TEMPLATES]);
+}
+
+const char *work_now(const struct work *work)
+{
+    const struct work_step *step = work->count ? &work->steps[work->count - 1] : NULL;
+    return step && step->line ? (*step->line ? step->line : step->phase) : "";
+}
+
+void work_show(struct app *app, uint64_t number, struct effects *effects)
+{
+    app->works.shown = number;
+    list_restart(&app->lists[VIEW_PROGRESS]);
+    app_push(app, VIEW_PROGRESS, effects);
+}
+
+/* ---- the view: a row a step, then how it ended ---- */
+
+enum { HOW, STEP, WHAT, TOOK };
+static const struct column columns[] = {
+    [HOW] = {"", 4, false, 0, false, false},
+    [STEP] = {"STEP", 13, false, 2, false, false},
+    [WHAT] = {"WHAT", 0, false, 0, false, false, 20},
+    [TOOK] = {"TOOK", 7, true, 1, false, false},
+    {NULL},
+};
+
+static const struct work *shown(const struct app *app)
+{
+    return work_find(app, app->works.shown);
+}
+
+/* Lines below the steps: one while it runs or when it went well; the failure, its way out. */
+static size_t end(const struct app *app)
+{
+    const struct work *work = shown(app);
+    return work ? work->count + (work->state == WORK_FAILED && work->hint ? 2 : 1) : 0;
+}
+
+static uint64_t identity(const struct app *app, size_t position)
+{
+    (void)app;
+    return position + 1;
+}
+
+static void duration(int64_t begun_ns, int64_t end_ns, struct cell_out *out)
+{
+    field_duration(end_ns > begun_ns ? (end_ns - begun_ns) / 1000000 : 0, out->room);
+    out->text = out->room;
+}
+
+static void step_cell(const struct app *app, const struct work *work, size_t at, int column,
+                      struct cell_out *out)
+{
+    const struct work_step *step = &work->steps[at];
+    bool last = at + 1 == work->count, now = last && work->state == WORK_RUNS;
+    bool failed = last && work->state == WORK_FAILED;
+    out->style = step->warning ? STYLE_WARN : now ? STYLE_BUSY : STYLE_NORMAL;
+    if (column == HOW) {
+        out->text = step->warning ? "note" : now ? "now" : failed ? "FAIL" : "ok";
+        out->style = step->warning ? STYLE_WARN : now ? STYLE_BUSY : failed ? STYLE_BAD : STYLE_GOOD;
+    } else if (column == STEP) {
+        out->text = step->phase;
+    } else if (column == WHAT) {
+        out->text = step->line ? step->line : "";
+    } else if (!step->warning) {
+        duration(step->begun_ns,
+                 !last                      ? work->steps[at + 1].begun_ns
+                 : work->state == WORK_RUNS ? app->now_ns
+                                            : work->ended_ns,
+                 out);
+        out->style = STYLE_DIM;
+    }
+}
+
+static void end_cell(const struct app *app, const struct work *work, bool hint, int column,
+                     struct cell_out *out)
+{
+    if (work->state == WORK_FAILED) {
+        out->style = hint ? STYLE_NORMAL : STYLE_BAD;
+        out->text = column == HOW    ? (hint ? "" : "FAIL")
+                    : column == STEP ? (hint ? "what to do" : "why")
+                                     : "";
+        if (column == WHAT)
+            out->text = hint ? work->hint : work->message;
+        return;
+    }
+    bool runs = work->state == WORK_RUNS;
+    out->style = runs ? STYLE_DIM : STYLE_GOOD;
+    if (column == HOW)
+        out->text = runs ? "" : "DONE";
+    else if (column == WHAT)
+        out->text = runs ? "it goes on when this view is left" : "Enter leads there";
+    else if (column == TOOK)
+        duration(work->begun_ns, runs ? app->now_ns : work->ended_ns, out);
+    else
+        out->text = runs ? "" : "all of it";
+}
+
+static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
+{
+    const struct work *work = shown(app);
+    if (work && position < work->count)
+        step_cell(app, work, position, column, out);
+    else if (work)
+        end_cell(app, work, position > work->count, column, out);
+}
+
+static char *copy(const struct app *app, uint64_t identity)
+{
+    const struct work *work = shown(app);
+    if (!work)
+        return NULL;
+    if (identity <= work->count)
+        return xstrdup(work->steps[identity - 1].text);
+    return work->state != WORK_FAILED   ? NULL
+           : identity > work->count + 1 ? xstrdup(work->hint)
+                                        : xstrdup(work->message);
+}
+
+static char *heading(const struct app *app)
+{
+    const struct work *work = shown(app);
+    return work ? xasprintf("%s %s", action_table[work->action].label, work->name) : NULL;
+}
+
+/* To the project that it is about; a failed making leads to the form again. */
+static void open(struct app *app, uint64_t identity, struct effects *effects)
+{
+    const struct work *work = shown(app);
+    (void)identity;
+    if (!work)
+        return;
+    if (work->kind == WORK_TEMPLATE) {
+        app_pop(app, effects);
+        return;
+    }
+    struct project *project = projects_named(&app->projects, work->raw_name);
+    if (!project) {
+        app_say(app, STYLE_WARN, "there is no project %s", work->name);
+        return;
+    }
+    while (app->overlay_count)
+        app_pop(app, effects);
+    app->chosen = true;
+    list_select(app, &app->lists[VIEW_PROJECTS], project->number);
+    app_choose_project(app, project->number, effects);
+    app_focus(app, PANE_TAB, effects);
+}
+
+static const char *says(const struct app *app, uint64_t identity, enum action action)
+{
+    const struct work *work = shown(app);
+    (void)identity;
+    if (action == ACTION_OPEN)
+        return work && work->kind == WORK_PROJECT ? "to the project" : "back";
+    return action == ACTION_BACK && work && work->state == WORK_RUNS ? "leave, it goes on" : NULL;
+}
+
+static const enum action bar[] = {ACTION_BACK,   ACTION_OPEN, ACTION_FOLLOW, ACTION_COPY,
+                                  ACTION_SEARCH, ACTION_HELP, ACTION_NONE};
+
+const struct view view_progress = {
+    .name = "progress",
+    .title = "Progress",
+    .empty = "nothing is being done",
+    .flags = VIEW_LOG | VIEW_HEADER,
+    .columns = columns,
+    .bar = bar,
+    .end = end,
+    .identity = identity,
+    .cell = cell,
+    .copy = copy,
+    .heading = heading,
+    .says = says,
+    .open = open,
+};
