@@ -1,8 +1,7 @@
-/* The verbs that look: ls, show, status. */
+/* The verbs that look: ls, show. */
 #include "cli/list.h"
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/args.h"
@@ -209,91 +208,4 @@ const struct verb verb_show = {
     .options = json_options,
     .max_args = 1,
     .run = run_show,
-};
-
-/* ---- status ---- */
-
-#define FORMAT_DEFAULT "{projects} projects, {running} running, {waiting} waiting"
-
-/* The value of "a.b" in an object, as safe text; NULL if there is no such member. Caller frees. */
-static char *lookup(const json_t *object, const char *field, size_t len)
-{
-    while (object && len > 0) {
-        const char *dot = memchr(field, '.', len);
-        size_t part = dot ? (size_t)(dot - field) : len;
-        autofree char *key = xstrndup(field, part);
-        if (!dot)
-            return json_object_get(object, key) ? out_member(object, key) : NULL;
-        object = json_object_get(object, key);
-        field += part + 1;
-        len -= part + 1;
-    }
-    return NULL;
-}
-
-int list_format(const char *format, const json_t *object, char **ret_text, struct error **err)
-{
-    struct buf out;
-    buf_init(&out, 0);
-    int rc = 0;
-    while (*format && rc == 0) {
-        size_t plain = strcspn(format, "{");
-        require(buf_append(&out, format, plain, NULL) == 0);
-        format += plain;
-        size_t len = *format ? strcspn(format + 1, "}") : 0;
-        if (!*format)
-            break;
-        if (format[1 + len] != '}') {
-            rc = error_set(err, ERROR_USAGE, "the format has a \"{\" without a \"}\"");
-            break;
-        }
-        autofree char *value = lookup(object, format + 1, len);
-        if (!value) {
-            autofree char *field = xstrndup(format + 1, len);
-            autofree char *safe = text_safe(field);
-            rc = error_set(err, ERROR_USAGE, "there is no field \"%s\"", safe);
-            error_hint(err, "hutch status --json shows them");
-            break;
-        }
-        require(buf_append(&out, value, strlen(value), NULL) == 0);
-        format += len + 2;
-    }
-    if (rc == 0)
-        *ret_text = buf_take_string(&out);
-    buf_finish(&out);
-    return rc;
-}
-
-static int run_status(const struct args *args, struct error **err)
-{
-    auto(client) struct client *client = NULL;
-    auto(json) json_t *status = NULL;
-    int rc = client_connect(true, &client, err);
-    if (rc == 0)
-        rc = client_call(client, "GET", "/v1/status", NULL, &status, err);
-    if (rc < 0)
-        return rc;
-    if (args_has(args, "json")) {
-        out_json(status);
-        return 0;
-    }
-    const char *format = args_value(args, "format");
-    autofree char *text = NULL;
-    rc = list_format(format ? format : FORMAT_DEFAULT, status, &text, err);
-    if (rc == 0)
-        out_text("%s\n", text);
-    return rc;
-}
-
-static const struct option_spec status_options[] = {
-    {"format", 0, "F", "text with {field} and {field.field}, as --json names them"},
-    {"json", 0, NULL, "one JSON object"},
-    {NULL},
-};
-const struct verb verb_status = {
-    .name = "status",
-    .synopsis = "[--format F] [--json]",
-    .help = "one line about all projects, for a prompt or a status bar",
-    .options = status_options,
-    .run = run_status,
 };

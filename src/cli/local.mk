@@ -7,6 +7,7 @@ libcli_a_SOURCES = \
 	%D%/session.c %D%/session.h %D%/session_io.c %D%/session_internal.h %D%/list.c %D%/list.h \
 	%D%/up.c %D%/power.c %D%/exec.c %D%/cp.c %D%/cp_in.c %D%/cp_out.c %D%/cp.h %D%/log.c \
 	%D%/nc.c %D%/template.c %D%/doctor.c %D%/about.c \
+	%D%/status.c %D%/status.h %D%/completion.c \
 	%D%/screen.c %D%/screen.h %D%/screen_internal.h %D%/screen_input.c %D%/screen_effect.c \
 	%D%/screen_task.c %D%/screen_link.c %D%/screen_settings.c %D%/screen_edit.c %D%/screen_script.c \
 	%D%/screen_session.c %D%/screen_session.h
@@ -15,6 +16,23 @@ libcli_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 bin_PROGRAMS += hutch
 dist_man_MANS += doc/hutch.1
 hutch_SOURCES = %D%/main.c
+
+# What the shells complete, from the verbs' table; each where its shell looks.
+COMPLETIONS = completion/hutch completion/_hutch completion/hutch.fish
+bashcompletiondir = $(datadir)/bash-completion/completions
+nodist_bashcompletion_DATA = completion/hutch
+zshcompletiondir = $(datadir)/zsh/site-functions
+nodist_zshcompletion_DATA = completion/_hutch
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+nodist_fishcompletion_DATA = completion/hutch.fish
+CLEANFILES += $(COMPLETIONS)
+completion/hutch: hutch$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) completion && ./hutch completion bash >$@.new && mv $@.new $@
+completion/_hutch: hutch$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) completion && ./hutch completion zsh >$@.new && mv $@.new $@
+completion/hutch.fish: hutch$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) completion && ./hutch completion fish >$@.new && mv $@.new $@
+
 hutch_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 hutch_LDADD = libcli.a $(SCREEN_LIBS) libclient.a libwire.a libconf.a libbase.a $(SCREEN_SYSTEM_LIBS) \
 	$(WIRE_LIBS) $(CRYPTO_LIBS)
@@ -43,6 +61,6 @@ check_PROGRAMS += tests/unit/fake_hutchd
 tests_unit_fake_hutchd_SOURCES = tests/unit/fake_hutchd.c
 tests_unit_fake_hutchd_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_fake_hutchd_LDADD = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
-TESTS += tests/unit/test_client.sh tests/unit/test_cli_man.sh tests/e2e/cli_fake.sh \
+TESTS += tests/unit/test_client.sh tests/unit/test_cli_man.sh tests/unit/test_cli_completion.sh tests/e2e/cli_fake.sh \
 	tests/e2e/screen_fake.sh
 endif

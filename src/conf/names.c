@@ -9,12 +9,13 @@
 /* `hutch demo` is no exception that confuses: it works in the project of that name, which quickstart makes.
  */
 const char *const name_verbs[] = {
-    "agent",    "allow",    "attach",   "cp",        "deny",       "df",     "diff",    "doctor", "exec",
-    "export",   "fork",     "git",      "help",      "host-port",  "import", "journal", "land",   "log",
-    "ls",       "mcp",      "mount",    "nc",        "paths",      "pause",  "plan",    "port",   "prune",
-    "report",   "requests", "resize",   "restore",   "resume",     "rm",     "rule",    "secret", "sessions",
-    "shell",    "show",     "snapshot", "snapshots", "ssh-config", "start",  "status",  "stop",   "suspend",
-    "template", "undo",     "up",       "version",   NULL,
+    "agent",     "allow",      "attach", "completion", "cp",       "deny",     "df",        "diff",
+    "doctor",    "exec",       "export", "fork",       "git",      "help",     "host-port", "import",
+    "journal",   "land",       "log",    "ls",         "mcp",      "mount",    "nc",        "paths",
+    "pause",     "plan",       "port",   "prune",      "report",   "requests", "resize",    "restore",
+    "resume",    "rm",         "rule",   "secret",     "sessions", "shell",    "show",      "snapshot",
+    "snapshots", "ssh-config", "start",  "status",     "stop",     "suspend",  "template",  "undo",
+    "up",        "version",    NULL,
 };
 
 static bool is_verb(const char *name)

@@ -48,7 +48,10 @@ gives "a project that is not there" 5 "$hutch" show bax
 like "  the nearest" "box" "$output"
 gives "status" 0 "$hutch" status
 is "  its line" "1 projects, 1 running, 0 waiting" "$output"
-is "status --format" "1/1" "$("$hutch" status --format '{running}/{projects}')"
+is "status --format" "1/1 {0} 5%" "$("$hutch" status --format '%{running}/%{projects} {%{waiting}} 5%%')"
+is "  no project of this folder" "<>" "$("$hutch" status --format '<%{project}%{project.state}>')"
+gives "  a field that is not there" 2 "$hutch" status --format '%{nope}'
+is "names for completion" box "$("$hutch" completion projects)"
 gives "no project of this folder" 5 "$hutch" show
 like "  the way out" "hutch up" "$output"
 gives "  for exec: 125" 125 "$hutch" exec -- true
@@ -259,6 +262,7 @@ api POST /v1/projects -d "{\"folder\":\"$home/here/folder\",\"memory\":268435456
 cd folder/below || exit 1
 gives "the project of the nearest folder" 0 "$hutch" show
 like "  is shown" "^project +folder" "$output"
+is "  status --format" "folder is run" "$("$hutch" status --format '%{project} is %{project.state}')"
 is "  exec" here "$("$hutch" exec -u root -- echo here </dev/null)"
 echo up >file
 gives "  cp to :PATH" 0 "${copy[@]}" file ":$place/by-folder"

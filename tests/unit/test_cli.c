@@ -12,7 +12,7 @@
 #include "cli/args.h"
 #include "cli/cp.h"
 #include "cli/filter.h"
-#include "cli/list.h"
+#include "cli/status.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
 #include "conf/names.h"
@@ -389,15 +389,17 @@ static void test_place(void **state)
 
 static void test_format(void **state)
 {
-    auto(json) json_t *object =
-        json_pack("{s:i, s:s, s:{s:b}}", "running", 2, "name", "a\x1b[2J", "host", "kvm", 1);
+    auto(json) json_t *object = json_pack("{s:i, s:s, s:{s:b}, s:{s:s, s:s}}", "running", 2, "name",
+                                          "a\x1b[2J", "host", "kvm", 1, "box", "name", "b", "state", "off");
     autofree char *text = NULL;
-    assert_int_equal(list_format("{running}/{name} {host.kvm}!", object, &text, NULL), 0);
-    assert_string_equal(text, "2/a\\e[2J true!");
-    static const char *const wrong[] = {"{nope}", "{running", "{host.nope}", "{}", "{host.kvm.x}"};
+    assert_int_equal(
+        status_format("%{running}/%{name} %{host.kvm}! {x} 5%% %{box} %{box.state}", object, &text, NULL), 0);
+    assert_string_equal(text, "2/a\\e[2J true! {x} 5% b off");
+    static const char *const wrong[] = {"%{nope}",       "%{running", "%{host.nope}", "%{}",
+                                        "%{host.kvm.x}", "%x",        "100%",         "%{host}"};
     for (size_t i = 0; i < countof(wrong); i++) {
         autofree char *none = NULL;
-        assert_int_equal(list_format(wrong[i], object, &none, NULL), -ERROR_USAGE);
+        assert_int_equal(status_format(wrong[i], object, &none, NULL), -ERROR_USAGE);
         assert_null(none);
     }
 }
