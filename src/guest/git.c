@@ -196,7 +196,8 @@ static void serve_pack(struct call *call, const char *service)
         call_fail(call, err);
         return;
     }
-    const char *const argv[] = {"git", service, path, NULL};
+    /* what the host brings stays one pack: taken apart, all of it would be compressed again */
+    const char *const argv[] = {"git", "-c", "receive.unpackLimit=1", service, path, NULL};
     const struct task_options options = {.shape = TASK_DUPLEX, .user = owner, .argv = argv};
     task_start(call, &options);
 }

@@ -113,11 +113,21 @@ static int prepare(const char *mirror, const struct advert *advert, struct error
     return mirror_git(mirror, args, NULL, err);
 }
 
+/* Whether there is not one branch or tag: then any branch is one that has no commit yet. */
+static bool is_empty(const char *mirror)
+{
+    static const char *const args[] = {"for-each-ref", "--count=1", NULL};
+    autofree char *out = NULL;
+    return mirror_git(mirror, args, &out, NULL) == 0 && !*out;
+}
+
 /* Fetches branches and tags, and the asked commit if it is no branch or tag. */
 static int fetch(const struct repo_source *source, const char *mirror, char **env, bool with_ref,
                  repo_progress_fn progress, void *user, const atomic_bool *cancel, struct error **err)
 {
     autofree char *what = xasprintf("git fetch of '%s'", source->remote);
+    /* the first pack stays as it came: taken apart, large files would be compressed again, twice */
+    const char *limit = is_empty(mirror) ? "fetch.unpackLimit=1" : "fetch.unpackLimit=100";
     autofree char *extra = with_ref ? xasprintf("+%s:refs/hutch/asked", source->ref) : NULL;
     const char *argv[] = {"git",
                           "-C",
@@ -128,6 +138,8 @@ static int fetch(const struct repo_source *source, const char *mirror, char **en
                           "fetch.recurseSubmodules=false",
                           "-c",
                           "core.hooksPath=/dev/null",
+                          "-c",
+                          limit,
                           "fetch",
                           "--progress",
                           "--prune",
@@ -150,14 +162,6 @@ static int fetch(const struct repo_source *source, const char *mirror, char **en
                           .cancel = cancel,
                           .quiet_limit_s = FETCH_QUIET_S};
     return git_run(&run, NULL, err);
-}
-
-/* Whether there is not one branch or tag: then any branch is one that has no commit yet. */
-static bool is_empty(const char *mirror)
-{
-    static const char *const args[] = {"for-each-ref", "--count=1", NULL};
-    autofree char *out = NULL;
-    return mirror_git(mirror, args, &out, NULL) == 0 && !*out;
 }
 
 int repo_resolve(const char *mirror, const char *ref, char **ret_ref, char **ret_commit, struct error **err)
