@@ -35,6 +35,7 @@ static inline void open_pane(struct pane *pane, int rows, int columns, const cha
                                              .columns = columns,
                                              .escape = escape,
                                              .alone = alone,
+                                             .lines = 60,
                                              .ids = &pane->ids};
     pane->terminal = terminal_create(&options);
     terminal_focus(pane->terminal, true, &pane->effects);

@@ -285,7 +285,7 @@ static void test_scroll(void **state)
 {
     struct pane p;
     struct terminal_scroll scroll;
-    uint64_t out = live(&p, 6, 30);
+    uint64_t out = live(&p, 6, 30), at = 20000;
     fill(&p, out, 40);
     assert_row(&p, 0, "line 37");
     keys(&p, "^] [");
@@ -302,8 +302,18 @@ static void test_scroll(void **state)
     effects_finish(&p.effects);
     key(&p, "g");
     assert_row(&p, 0, "line 1");
-    keys(&p, "k k PageUp");
-    assert_row(&p, 0, "line 1");
+    /* Not even when the oldest lines go; only what has gone itself is not shown any more. */
+    keys(&p, "PageDown PageDown PageDown");
+    assert_row(&p, 0, "line 12");
+    for (int i = 0; i < 30; i++, at += 6)
+        output(&p, out, at, "more\r\n");
+    assert_row(&p, 0, "line 12");
+    for (int i = 0; i < 30; i++, at += 6)
+        output(&p, out, at, "more\r\n");
+    effects_finish(&p.effects);
+    assert_row(&p, 0, "line 39");
+    keys(&p, "g k k PageUp");
+    assert_row(&p, 0, "line 39");
     keys(&p, "G j j");
     terminal_scroll(p.terminal, &scroll);
     assert_int_equal(scroll.back, 0);

@@ -167,9 +167,10 @@ static void take_record(struct terminal *t, const json_t *body, struct effects *
 
 static void feed(struct terminal *t, const uint8_t *bytes, size_t len)
 {
-    int before = emulator_lines(t->emulator);
+    uint64_t before = emulator_scrolled(t->emulator);
     emulator_feed(t->emulator, bytes, len);
-    terminal_scroll_keep(t, emulator_lines(t->emulator) - before);
+    uint64_t rows = emulator_scrolled(t->emulator) - before;
+    terminal_scroll_keep(t, rows < EMULATOR_LINES ? (int)rows : EMULATOR_LINES);
     t->offset += len;
     t->counted += len;
 }

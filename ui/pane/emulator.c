@@ -87,6 +87,11 @@ int emulator_lines(const struct emulator *e)
     return e->at == &e->alternate ? 0 : history_rows(e->history);
 }
 
+uint64_t emulator_scrolled(const struct emulator *e)
+{
+    return history_pushed(e->history);
+}
+
 void emulator_wants(const struct emulator *e, struct emulator_wants *ret)
 {
     *ret = (struct emulator_wants){.paste = e->mode.paste,

@@ -47,6 +47,8 @@ void emulator_reset(struct emulator *emulator);
  * at the present. */
 void emulator_draw(const struct emulator *emulator, struct area area, int back, bool focused);
 int emulator_lines(const struct emulator *emulator); /* of scrollback that can be gone back */
+/* Rows that have ever left the screen at its top: by how much `back` must grow to show the same lines. */
+uint64_t emulator_scrolled(const struct emulator *emulator);
 void emulator_wants(const struct emulator *emulator, struct emulator_wants *ret_wants);
 /* Sends a key, paste, mouse or focus event as the guest asked to have it; what it did not ask for is dropped.
  */

@@ -24,6 +24,7 @@ struct history {
     int columns, rows;
     int hint_line, hint_row; /* a line counted from the newest, and its newest row: where the last look was */
     size_t bytes, bytes_max;
+    uint64_t pushed;
     struct buf encoded;
 };
 
@@ -248,6 +249,11 @@ int history_rows(const struct history *history)
     return history->rows;
 }
 
+uint64_t history_pushed(const struct history *history)
+{
+    return history->pushed;
+}
+
 size_t history_bytes(const struct history *history)
 {
     return history->bytes;
@@ -333,6 +339,7 @@ void history_push(struct history *history, const struct cell *cells, int len, bo
     bool joined =
         history_open(history) && (*slot(history, history->count - 1))->cells + len <= HISTORY_LINE_CELLS;
     history->hint_line = history->hint_row = 0;
+    history->pushed++;
     bool wide = encode(history, cells, len);
     size_t bytes = history->encoded.len;
     if (joined) {

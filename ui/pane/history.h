@@ -28,6 +28,8 @@ int history_rows(const struct history *history);
 /* Writes the row n (0: the newest) into `cells` of the set width; blanks behind its end. Returns true if the
  * next newer row goes on with the same line. */
 bool history_row(struct history *history, int n, struct cell *cells);
+/* Rows that were ever added. */
+uint64_t history_pushed(const struct history *history);
 size_t history_bytes(const struct history *history);
 
 /* Where a row that begins at cell `start` of a logical line ends, if rows have `columns` cells: a wide
