@@ -1,6 +1,7 @@
 #include "cli/screen.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/units.h"
 #include "cli/screen_internal.h"
 #include "ui/view/draw.h"
@@ -186,16 +187,31 @@ static int open_term(struct screen *screen, const struct app *settings, struct e
     return rc;
 }
 
+/* The folder or the nearest one above it that holds a git repository; NULL: none does. Caller frees. */
+static char *repository_of(const char *folder)
+{
+    autofree char *at = xstrdup(folder);
+    while (at && at[0] == '/' && at[1]) {
+        autofree char *git = file_join(at, ".git");
+        if (file_exists(git))
+            return steal(&at);
+        *strrchr(at, '/') = '\0';
+    }
+    return NULL;
+}
+
 /* The terminal, then the model: it must know what the terminal can do, which asks for the settings first. */
 static int open_app(struct screen *screen, struct error **err)
 {
     autofree char *folder = realpath(".", NULL);
+    autofree char *repository = repository_of(folder);
     auto(error) struct error *unreadable = NULL;
     screen->settings_text = screen_settings_read(screen, &unreadable);
     struct app_options options = {
         .rows = ROWS_DEFAULT,
         .columns = COLUMNS_DEFAULT,
         .folder = folder,
+        .repository = repository,
         .settings = screen->settings_text,
         .project = screen->options->project,
         .session = screen->options->session,
