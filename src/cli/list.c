@@ -19,11 +19,11 @@ static void print_json(json_t *object, void *user)
  * frees. */
 static char *now_of(const json_t *project)
 {
-    const char *failure = out_string(project, "failure"), *step = out_string(project, "step");
+    const char *failure = out_string(project, "failure"), *doing = out_string(project, "doing");
     if (*failure)
         return xstrdup(failure);
-    if (*step)
-        return xstrdup(step);
+    if (*doing)
+        return xstrdup(doing);
     if (strcmp(out_string(project, "state"), "run") == 0 && project_emulated(project))
         return xstrdup("EMULATED");
     return xstrdup("");
@@ -104,8 +104,8 @@ static void member_line(const char *title, const json_t *object, const char *key
 /* State, with what explains it. */
 static void show_state(const json_t *project)
 {
-    const char *step = out_string(project, "step");
-    autofree char *state = *step ? xasprintf("%s (%s)", out_string(project, "state"), step)
+    const char *doing = out_string(project, "doing");
+    autofree char *state = *doing ? xasprintf("%s (%s)", out_string(project, "state"), doing)
                                  : xstrdup(out_string(project, "state"));
     line("state", state);
     member_line("failure", project, "failure");

@@ -347,6 +347,7 @@ json_t *project_json(const struct project *project, uint64_t disk_used)
     json_object_set_new(json, "created_ns", json_integer(r->created_ns));
     json_object_set_new(json, "accel", json_string(project->kvm ? "kvm" : "emulated"));
     json_object_set_new(json, "step", r->step ? json_string(step_name(r->step)) : json_null());
+    json_object_set_new(json, "doing", r->step ? json_string(step_about(r->step)) : json_null());
     json_object_set_new(json, "failure", failure ? json_string(failure) : json_null());
     json_object_set_new(json, "ip", json_null());
     return json;

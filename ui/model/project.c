@@ -75,7 +75,7 @@ struct project *projects_take(struct projects *projects, const json_t *json, boo
     take_text(&project->state, json, "state");
     take_text(&project->agent, json, "agent");
     take_text(&project->template, json, "template");
-    take_text(&project->step, json, "step");
+    take_text(&project->step, json, "doing");
     take_text(&project->failure, json, "failure");
     take_text(&project->folder, json, "folder");
     project->waiting = field_number(json, "waiting", 0);
