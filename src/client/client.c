@@ -22,8 +22,9 @@ static const struct link_ops link_ops = {.on_over = on_over};
 int client_lost_error(const struct client *client, struct error **err)
 {
     error_set(err, ERROR_NO_DAEMON, "the connection to hutchd was lost");
-    return error_hint(err, "machines and sessions go on; give the command again, or look into %s/hutchd.log",
-                      client->paths->state);
+    error_hint(err, "machines and sessions go on; give the command again, or look into %s/hutchd.log",
+               client->paths->state);
+    return -ERROR_NO_DAEMON; /* also where nobody takes the error */
 }
 
 int client_greet(struct client *client, const json_t *body, struct error **err)
