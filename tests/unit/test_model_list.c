@@ -204,6 +204,8 @@ static void test_search_goes_round(void **state)
     screen_keys(screen, "/");
     screen_type(screen, "nowhere");
     assert_shown(screen, "not found", true);
+    screen_keys(screen, "Enter");
+    assert_shown(screen, "not found: nowhere", true);
 }
 
 static void test_rows_fold(void **state)

@@ -27,8 +27,9 @@ static void typed(struct app *app)
     else
         list_restart(list);
     say_input_error(app, err);
-    if (app->input_use == INPUT_SEARCH && !err && app->input.len && !list_search_go(app, list, true, true))
-        app->input_error = xstrdup("not found");
+    if (app->input_use == INPUT_SEARCH && !err && app->input.len && !list_search_near(app, list))
+        app->input_error =
+            xstrdup(list->count > LIST_JUDGED ? "not near here; Enter looks at all rows" : "not found");
 }
 
 static void input_finished(struct app *app, struct effects *effects)
@@ -39,6 +40,8 @@ static void input_finished(struct app *app, struct effects *effects)
         return;
     }
     app->input_use = INPUT_NONE;
+    if (use == INPUT_SEARCH && here(app)->search.on && !list_search_go(app, here(app), true, true))
+        app_say(app, STYLE_WARN, "not found: %s", here(app)->search.text);
     if (use == INPUT_FILE && app->input.len) {
         effects_add_text(effects, EFFECT_DUMP, app->input.text, 0);
         app_say(app, STYLE_NORMAL, "the screen is written to %s", app->input.text);

@@ -447,14 +447,15 @@ int list_search(struct list *list, const char *pattern, struct error **err)
     return pattern_set(&list->search, pattern, false, err);
 }
 
-bool list_search_go(const struct app *app, struct list *list, bool forward, bool from)
+/* The same, but looks at so many rows at most. */
+static bool search(const struct app *app, struct list *list, bool forward, bool from, size_t most)
 {
     char text[LIST_ROW_TEXT];
     size_t start, end;
     list_settle(app, list);
     if (!list->search.on || !list->count)
         return false;
-    for (size_t i = from ? 0 : 1; i <= list->count; i++) {
+    for (size_t i = from ? 0 : 1; i <= list->count && i <= most; i++) {
         size_t row = (list->at + (forward ? i : list->count - i % list->count)) % list->count;
         list_row_text(app, list, list->rows[row].position, text, sizeof(text));
         if (pattern_find(&list->search, text, &start, &end)) {
@@ -463,6 +464,16 @@ bool list_search_go(const struct app *app, struct list *list, bool forward, bool
         }
     }
     return false;
+}
+
+bool list_search_go(const struct app *app, struct list *list, bool forward, bool from)
+{
+    return search(app, list, forward, from, SIZE_MAX);
+}
+
+bool list_search_near(const struct app *app, struct list *list)
+{
+    return search(app, list, true, true, LIST_JUDGED);
 }
 
 const char *list_sort_next(struct list *list)

@@ -81,6 +81,8 @@ int list_filter(struct list *list, const char *pattern, struct error **err);
 int list_search(struct list *list, const char *pattern, struct error **err);
 /* To the next (forward) or previous row that is searched, around the end; from: this row too. false: none. */
 bool list_search_go(const struct app *app, struct list *list, bool forward, bool from);
+/* While it is typed: from the cursor on, LIST_JUDGED rows at most. */
+bool list_search_near(const struct app *app, struct list *list);
 /* The next column that sorts, then as it came. Returns its title, NULL: as it came. */
 const char *list_sort_next(struct list *list);
 void list_mark(struct list *list, uint64_t identity);
