@@ -85,6 +85,7 @@ static int push(const char *mirror, char **refspecs, int count, struct error **e
                                "GIT_ALLOW_PROTOCOL=fd",
                                "GIT_NO_LAZY_FETCH=1",
                                NULL};
+    /* packedGit…: what is mapped at a time, so that a large pack is not all of memory */
     const char *fixed[] = {"git",
                            "-c",
                            "core.hooksPath=/dev/null",
@@ -96,6 +97,10 @@ static int push(const char *mirror, char **refspecs, int count, struct error **e
                            "push.recurseSubmodules=no",
                            "-c",
                            "safe.directory=*",
+                           "-c",
+                           "core.packedGitLimit=64m",
+                           "-c",
+                           "core.packedGitWindowSize=16m",
                            "--git-dir",
                            mirror,
                            "push",
