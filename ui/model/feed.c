@@ -183,7 +183,8 @@ static void take_found(struct app *app, struct call *call, const struct message 
 {
     (void)call, (void)effects;
     const char *name = json_string_value(json_object_get(message->body, "name"));
-    if (!name && app->repository && message->error && message->error->code == ERROR_NOT_FOUND) {
+    bool others = !app->projects.known || app->projects.count > 0; /* else the empty list says it */
+    if (!name && others && app->repository && message->error && message->error->code == ERROR_NOT_FOUND) {
         char key[24] = "";
         autofree char *folder = text_safe(app->repository);
         bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_CREATE, key);

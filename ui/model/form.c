@@ -55,10 +55,10 @@ char *form_help(const struct app *app, enum form_field field)
 {
     static const char *const helps[] = {
         [FORM_NAME] = "a-z, 0-9 and -",
-        [FORM_CPUS] = "processors; empty: hutchd chooses",
-        [FORM_MEMORY] = "as 4G or 512M; empty: hutchd chooses",
-        [FORM_DISK] = "at most, as 64G; it grows with use",
-        [FORM_REPO] = "a git URL or a folder; then #BRANCH",
+        [FORM_CPUS] = "how many processors",
+        [FORM_MEMORY] = "as 4G or 512M",
+        [FORM_DISK] = "at most, as 64G; grows with use",
+        [FORM_REPO] = "git URL or folder, then #BRANCH",
         [FORM_BUTTON] = "",
     };
     if (field == FORM_TEMPLATE)

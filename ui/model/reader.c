@@ -94,6 +94,14 @@ static char *line_copy(const struct lines *lines, uint64_t identity)
     return line ? xstrdup(line->text) : NULL;
 }
 
+/* A line whole, however long it is. */
+static void line_detail(const struct lines *lines, uint64_t identity, struct doc *out)
+{
+    const struct line *line = lines_at(lines, identity - 1);
+    if (line)
+        doc_add(out, line->style, "line", line->text);
+}
+
 static uint64_t identity(const struct app *app, size_t position)
 {
     (void)app;
@@ -125,7 +133,12 @@ static char *copy_output(const struct app *app, uint64_t identity)
     return line_copy(&app->output.lines, identity);
 }
 
-/* "npm test   still writes" for the top line. */
+static void detail_output(const struct app *app, uint64_t identity, struct doc *out)
+{
+    line_detail(&app->output.lines, identity, out);
+}
+
+/* "npm test   (goes on)" for the top line. */
 static char *heading_output(const struct app *app)
 {
     const struct reader *reader = &app->output;
@@ -186,6 +199,7 @@ const struct view view_output = {
     .identity = identity,
     .cell = cell_output,
     .copy = copy_output,
+    .detail = detail_output,
     .heading = heading_output,
     .nothing = nothing_output,
     .shown = shown_output,
@@ -213,6 +227,11 @@ static void cell_console(const struct app *app, size_t position, int column, str
 static char *copy_console(const struct app *app, uint64_t identity)
 {
     return line_copy(&app->console.lines, identity);
+}
+
+static void detail_console(const struct app *app, uint64_t identity, struct doc *out)
+{
+    line_detail(&app->console.lines, identity, out);
 }
 
 static char *nothing_console(const struct app *app)
@@ -252,6 +271,7 @@ const struct view view_console = {
     .identity = identity,
     .cell = cell_console,
     .copy = copy_console,
+    .detail = detail_console,
     .nothing = nothing_console,
     .shown = shown_console,
     .hidden = hidden_console,

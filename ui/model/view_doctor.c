@@ -118,7 +118,7 @@ static char *copy(const struct app *app, uint64_t identity)
 }
 
 static const struct column columns[] = {{"HOW", 4, false, 0, false, false},
-                                        {"WHAT", 15, false, 0, false, false},
+                                        {"WHAT", 12, false, 0, false, false},
                                         {"WHAT WAS FOUND", 0, false, 0, false, false},
                                         {NULL}};
 static const enum action bar[] = {ACTION_BACK,   ACTION_COPY, ACTION_SEARCH,

@@ -232,8 +232,9 @@ static void hidden(struct app *app, struct effects *effects)
     sessions_hide(app, effects);
 }
 
-static const enum action bar[] = {ACTION_OPEN, ACTION_TERMINAL, ACTION_SHELL,   ACTION_KILL, ACTION_BACK,
-                                  ACTION_SORT, ACTION_SEARCH,   ACTION_ACTIONS, ACTION_HELP, ACTION_NONE};
+static const enum action bar[] = {ACTION_START,   ACTION_OPEN, ACTION_TERMINAL, ACTION_SHELL,
+                                  ACTION_KILL,    ACTION_BACK, ACTION_SORT,     ACTION_SEARCH,
+                                  ACTION_ACTIONS, ACTION_HELP, ACTION_NONE};
 static const enum action acts[] = {ACTION_OUTPUT, ACTION_TERMINAL, ACTION_KILL, ACTION_NONE};
 
 const struct view view_exec = {

@@ -172,6 +172,13 @@ static char *copy(const struct app *app, uint64_t identity)
     return identity <= app->info.count ? xstrdup(app->info.lines[identity - 1].text) : NULL;
 }
 
+static void detail(const struct app *app, uint64_t identity, struct doc *out)
+{
+    const struct doc_line *line = identity <= app->info.count ? &app->info.lines[identity - 1] : NULL;
+    if (line)
+        doc_add(out, line->style, line->label, line->text);
+}
+
 static const struct column columns[] = {
     {"", 9, false, 0, false, false}, {"", 0, false, 0, false, false}, {NULL}};
 static const enum action bar[] = {ACTION_BACK,   ACTION_COPY,    ACTION_TERMINAL, ACTION_START, ACTION_FREEZE,
@@ -188,5 +195,6 @@ const struct view view_info = {
     .identity = identity,
     .cell = cell,
     .copy = copy,
+    .detail = detail,
     .shown = shown,
 };

@@ -16,6 +16,7 @@ static void finish_step(struct work_step *step)
     free(step->phase);
     free(step->text);
     free(step->line);
+    free(step->brief);
 }
 
 static void finish(struct work *work)
@@ -97,6 +98,12 @@ bool works_run(const struct app *app)
     return false;
 }
 
+static int percent_of(const struct work_step *step)
+{
+    int64_t part = step->done > step->total ? step->total : step->done;
+    return (int)((double)part / (double)step->total * 100);
+}
+
 /* "[#####...............]  25%  3.1M of 12.4M". Caller frees. */
 static char *amount(const struct work_step *step)
 {
@@ -105,7 +112,7 @@ static char *amount(const struct work_step *step)
         return xstrdup("");
     int64_t part = step->done > step->total ? step->total : step->done;
     int full = (int)((double)part / (double)step->total * BAR_COLUMNS);
-    int percent = (int)((double)part / (double)step->total * 100);
+    int percent = percent_of(step);
     for (int i = 0; i < BAR_COLUMNS; i++)
         bar[i] = i < full ? '#' : '.';
     bar[BAR_COLUMNS] = 0;
@@ -139,6 +146,8 @@ static void take_line(struct app *app, struct work *work, const json_t *json)
     step->bytes = !strcmp(unit, "bytes");
     autofree char *much = amount(step);
     step->line = (free(step->line), xasprintf("%s%s", much, step->text));
+    free(step->brief);
+    step->brief = *much ? xasprintf("%d%% %s", percent_of(step), step->text) : xstrdup(step->text);
 }
 
 void work_take(struct app *app, uint64_t number, const struct message *message)
@@ -166,7 +175,7 @@ void work_take(struct app *app, uint64_t number, const struct message *message)
 const char *work_now(const struct work *work)
 {
     const struct work_step *step = work->count ? &work->steps[work->count - 1] : NULL;
-    return step && step->line ? (*step->line ? step->line : step->phase) : "";
+    return step && step->brief ? (*step->brief ? step->brief : step->phase) : "";
 }
 
 void work_show(struct app *app, uint64_t number, struct effects *effects)
@@ -192,11 +201,19 @@ static const struct work *shown(const struct app *app)
     return work_find(app, app->works.shown);
 }
 
+/* What can be done after it failed; NULL: nothing is known. */
+static const char *way_on(const struct work *work)
+{
+    if (work->hint || work->action != ACTION_CREATE)
+        return work->hint;
+    return "start goes on with it from the list of projects; the form is as it was";
+}
+
 /* Lines below the steps: one while it runs or when it went well; the failure, its way out. */
 static size_t end(const struct app *app)
 {
     const struct work *work = shown(app);
-    return work ? work->count + (work->state == WORK_FAILED && work->hint ? 2 : 1) : 0;
+    return work ? work->count + (work->state == WORK_FAILED && way_on(work) ? 2 : 1) : 0;
 }
 
 static uint64_t identity(const struct app *app, size_t position)
@@ -240,11 +257,11 @@ static void end_cell(const struct app *app, const struct work *work, bool hint, 
 {
     if (work->state == WORK_FAILED) {
         out->style = hint ? STYLE_NORMAL : STYLE_BAD;
-        out->text = column == HOW    ? (hint ? "" : "FAIL")
+        out->text = column == HOW    ? (hint || work->count ? "" : "FAIL")
                     : column == STEP ? (hint ? "what to do" : "why")
                                      : "";
         if (column == WHAT)
-            out->text = hint ? work->hint : work->message;
+            out->text = hint ? way_on(work) : work->message;
         return;
     }
     bool runs = work->state == WORK_RUNS;
@@ -276,7 +293,7 @@ static char *copy(const struct app *app, uint64_t identity)
     if (identity <= work->count)
         return xstrdup(work->steps[identity - 1].text);
     return work->state != WORK_FAILED   ? NULL
-           : identity > work->count + 1 ? xstrdup(work->hint)
+           : identity > work->count + 1 ? xstrdup(way_on(work))
                                         : xstrdup(work->message);
 }
 

@@ -15,7 +15,7 @@ enum work_kind { WORK_PROJECT, WORK_TEMPLATE };
 enum work_state { WORK_RUNS, WORK_DONE, WORK_FAILED };
 struct work_step {
     char *phase, *text; /* safe */
-    char *line;         /* text with how much of it is done */
+    char *line, *brief; /* text with how much of it is done; the same where there is little room */
     int64_t done, total, begun_ns;
     bool bytes, warning;
 };
@@ -47,7 +47,7 @@ struct work *work_find(const struct app *app, uint64_t number);
 struct work *work_named(const struct app *app, enum work_kind kind, const char *raw_name);
 /* Takes a line of progress, or the answer. */
 void work_take(struct app *app, uint64_t number, const struct message *message);
-/* What it does just now, on one line; "" before the first word of it. Not the caller's. */
+/* What it does just now, in few words; "" before the first word of it. Not the caller's. */
 const char *work_now(const struct work *work);
 /* Whether something runs, so that what it takes grows. */
 bool works_run(const struct app *app);

@@ -174,6 +174,21 @@ static void paint_line(const struct app *app, struct area area)
         paint_newest(app, area);
 }
 
+/* The key of help: where letters are text, one that is none. */
+static bool help_key(const struct view *view, const struct bindings *bindings, char ret[24])
+{
+    if (!(view->flags & VIEW_TYPES))
+        return view_key(view, bindings, ACTION_HELP, ret);
+    for (size_t i = 0; i < bindings->count; i++) {
+        const struct binding *one = &bindings->list[i];
+        if (one->action != ACTION_HELP || one->map != KEYMAP_EVERYWHERE || one->key.code < KEY_NAMED)
+            continue;
+        key_name(&one->key, ret);
+        return true;
+    }
+    return false;
+}
+
 static void paint_bar(const struct app *app, struct area area)
 {
     const struct view *view = view_table[app_view(app)];
@@ -196,10 +211,12 @@ static void paint_bar(const struct app *app, struct area area)
         return;
     }
     /* Help has its place whatever else there is room for. */
-    bool help = view_key(view, bindings, ACTION_HELP, key) && view != view_table[VIEW_HELP];
+    bool help = help_key(view, bindings, key) && view != view_table[VIEW_HELP];
     if (help)
         room -= paint_width(key) + 5 + 2;
     for (const enum action *action = view->bar; action && *action; action++) {
+        if (*action == ACTION_OPEN && !app_cursor(app, app_view(app)))
+            continue;
         if (*action == ACTION_HELP || !view_key(view, bindings, *action, key) ||
             !act_now(app, app_view(app), *action))
             continue;
@@ -208,8 +225,20 @@ static void paint_bar(const struct app *app, struct area area)
             continue;
         column += paint_key(area, 0, column, key, label) + 2;
     }
-    if (help && view_key(view, bindings, ACTION_HELP, key))
+    if (help && help_key(view, bindings, key))
         paint_key(area, 0, column, key, action_table[ACTION_HELP].label);
+}
+
+/* What is too long for the line above the keys takes the lines above it too: it is said whole. */
+static void paint_notice(const struct app *app, struct area area, int line)
+{
+    if (!app->notice || app->confirm.on || app->input_use || paint_width(app->notice) <= area.columns)
+        return;
+    int lines = paint_wrapped(area, 0, 0, 0, area.columns, app->notice_style, app->notice);
+    int top = line - lines + 1 > 0 ? line - lines + 1 : 0;
+    for (int row = top; row <= line; row++)
+        area_fill(area, row, 0, area.columns, STYLE_NORMAL, 0);
+    paint_wrapped(area, top, line - top + 1, 0, area.columns, app->notice_style, app->notice);
 }
 
 /* What stands above a question: the warning, never cut; and the question itself if a name is typed. */
@@ -307,6 +336,7 @@ void app_draw(struct app *app, struct grid *grid)
     if (layout->line >= 0) {
         paint_warning(app, all, layout->line);
         paint_line(app, area_part(all, layout->line, 0, 1, app->columns));
+        paint_notice(app, all, layout->line);
     }
     if (layout->bar >= 0)
         paint_bar(app, area_part(all, layout->bar, 0, 1, app->columns));

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define LABEL_COLUMNS 12 /* with the two blanks before it */
-#define VALUE_COLUMNS 34
+#define VALUE_COLUMNS 32
 #define HELP_LEAST    20
 
 /* Where a form is drawn: `top` lines of it are above the area. */
@@ -18,7 +18,7 @@ struct painter {
     bool focused, side; /* side: help stands beside the fields */
 };
 
-/* The name of the folder's repository is known, the rest may be hutchd's choice. */
+/* What is typed, between marks that are seen without colours too; a choice has others. */
 static void paint_value(const struct painter *painter, int row, enum form_field field, bool here)
 {
     const struct input *input = &painter->app->form.inputs[field];
@@ -26,9 +26,12 @@ static void paint_value(const struct painter *painter, int row, enum form_field 
     enum style style = here ? STYLE_FIELD_HERE : STYLE_FIELD;
     int at = input_column(input), room = painter->value - 1, left = at > room ? at - room : 0;
     size_t skipped = 0, skip = text_clip(input->text, input->len, (size_t)left, &skipped);
+    bool choice = field == FORM_TEMPLATE;
     area_fill(area, row, LABEL_COLUMNS, painter->value, style, 0);
-    if (field == FORM_TEMPLATE) {
-        area_printf(area, row, LABEL_COLUMNS, painter->value, style, here ? "< %s >" : "%s", input->text);
+    area_text(area, row, LABEL_COLUMNS - 1, 1, here ? STYLE_KEY : STYLE_DIM, choice ? "<" : "[");
+    area_text(area, row, LABEL_COLUMNS + painter->value, 1, here ? STYLE_KEY : STYLE_DIM, choice ? ">" : "]");
+    if (choice) {
+        area_text_cut(area, row, LABEL_COLUMNS, painter->value, style, input->text, false);
         return;
     }
     if (here) {
@@ -44,7 +47,7 @@ static void paint_value(const struct painter *painter, int row, enum form_field 
 static void paint_button(const struct painter *painter, int row, bool here)
 {
     area_text(painter->area, row, LABEL_COLUMNS, painter->value, here ? STYLE_SELECTED : STYLE_FIELD,
-              here ? "> Make it <" : "  Make it  ");
+              here ? "> Make it <" : "[ Make it ]");
     if (here)
         area_text(painter->area, row, LABEL_COLUMNS + 13, painter->area.columns, STYLE_DIM,
                   "Enter makes it and starts the machine");
@@ -56,22 +59,24 @@ static int paint_field(const struct painter *painter, int row, enum form_field f
     const struct form *form = &painter->app->form;
     struct area area = painter->area;
     bool here = form->field == field, wrong = form->error_field == field && form->error;
-    int columns = area.columns - LABEL_COLUMNS - 1, gap = field == FORM_BUTTON ? 1 : 0, lines = gap + 1;
+    int columns = area.columns - LABEL_COLUMNS - 1,
+        beside = area.columns - LABEL_COLUMNS - painter->value - 3;
+    int gap = field == FORM_BUTTON ? 1 : 0, lines = gap + 1;
     autofree char *help = form_help(painter->app, field);
+    bool fits = painter->side && (!here || paint_width(help) <= beside);
     if (!measure) {
         area_text(area, row, 2, LABEL_COLUMNS - 3, here ? STYLE_KEY : STYLE_NORMAL, form_label(field));
         if (field == FORM_BUTTON)
             paint_button(painter, row + gap, here);
         else
             paint_value(painter, row, field, here);
-        if (painter->side && field != FORM_BUTTON)
-            area_text_cut(area, row, LABEL_COLUMNS + painter->value + 2,
-                          area.columns - LABEL_COLUMNS - painter->value - 2, STYLE_DIM, help, false);
+        if (fits && field != FORM_BUTTON)
+            area_text_cut(area, row, LABEL_COLUMNS + painter->value + 2, beside, STYLE_DIM, help, false);
     }
     if (wrong)
         lines += paint_wrapped(area, row + lines, measure ? 0 : area.rows, LABEL_COLUMNS, columns, STYLE_BAD,
                                form->error);
-    else if (here && !painter->side && *help)
+    else if (here && !fits && *help)
         lines += paint_wrapped(area, row + lines, measure ? 0 : area.rows, LABEL_COLUMNS, columns, STYLE_DIM,
                                help);
     return lines;
@@ -86,7 +91,7 @@ void paint_form(const struct app *app, struct area area, bool focused)
         painter.value = 60;
     if (LABEL_COLUMNS + painter.value + 1 > area.columns)
         painter.value = area.columns > LABEL_COLUMNS + 2 ? area.columns - LABEL_COLUMNS - 1 : 1;
-    painter.side = area.columns - LABEL_COLUMNS - painter.value - 2 >= HELP_LEAST;
+    painter.side = area.columns - LABEL_COLUMNS - painter.value - 3 >= HELP_LEAST;
     for (int field = 0; field < FORM_NONE; field++) {
         int lines = form_shows(form, (enum form_field)field)
                         ? paint_field(&painter, row, (enum form_field)field, true)
@@ -102,8 +107,7 @@ void paint_form(const struct app *app, struct area area, bool focused)
         painter.top = here;
     if (heading)
         area_text_cut(area, -painter.top, 2, area.columns - 2, STYLE_DIM,
-                      "a project is a machine of its own for some code; what is left empty hutchd chooses",
-                      false);
+                      "a project is a machine of its own for some code; empty: hutchd chooses", false);
     row = heading - painter.top;
     for (int field = 0; field < FORM_NONE; field++)
         if (form_shows(form, (enum form_field)field))
