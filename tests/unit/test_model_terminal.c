@@ -110,8 +110,13 @@ static void test_leaving_gives_the_keys_back(void **state)
     assert_null(screen->app->terminal);
     assert_int_equal(screen_count(screen, EFFECT_QUIT), 0);
     assert_int_equal(screen->app->focus, PANE_PROJECTS);
-    screen_keys(screen, "j");
+    screen_keys(screen, "j Enter");
     assert_int_equal(app_cursor(screen->app, VIEW_PROJECTS), 2);
+    /* … to whoever had them before. */
+    terminal_host_open(screen->app, "shop", "s9", "shell", &screen->effects);
+    attach(screen);
+    screen_keys(screen, "^] d");
+    assert_int_equal(screen->app->focus, PANE_TAB);
 }
 
 /* `^] f` fills the screen and gives it back. */

@@ -121,6 +121,7 @@ struct app {
 
     struct terminal *terminal; /* NULL: none is attached */
     bool terminal_full, terminal_only, terminal_begun;
+    enum pane focus_before; /* had the keys before the terminal */
     int exit_status;
 };
 

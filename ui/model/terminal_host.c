@@ -30,6 +30,8 @@ void terminal_host_open(struct app *app, const char *project, const char *sessio
                         struct effects *effects)
 {
     terminal_host_close(app, effects);
+    if (app->focus != PANE_TERMINAL)
+        app->focus_before = app->focus;
     app->terminal = make(app, project, session, label);
     app->terminal_begun = true;
     app->focus = PANE_TERMINAL;
@@ -49,7 +51,7 @@ void terminal_host_close(struct app *app, struct effects *effects)
     app->terminal = NULL;
     app->terminal_full = false;
     if (app->focus == PANE_TERMINAL)
-        app->focus = PANE_PROJECTS;
+        app->focus = app->focus_before;
     app->changed = true;
 }
 
