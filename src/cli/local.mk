@@ -40,7 +40,7 @@ SCREEN_LIBS = libview.a libmodel.a libterminal.a libmodel.a libpane.a libterm.a 
 SCREEN_SYSTEM_LIBS = $(CURSES_LIBS) $(VTERM_LIBS) $(INIH_LIBS)
 
 if HAVE_CMOCKA
-CLI_TESTS = tests/unit/test_cli tests/unit/test_cli_tar tests/unit/test_cli_tar_back
+CLI_TESTS = tests/unit/test_cli tests/unit/test_screen_loop tests/unit/test_cli_tar tests/unit/test_cli_tar_back
 check_PROGRAMS += $(CLI_TESTS)
 TESTS += $(CLI_TESTS)
 CLI_TEST_CFLAGS = $(UNIT_CFLAGS) $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
@@ -49,6 +49,9 @@ CLI_TEST_LIBS = libcli.a $(SCREEN_LIBS) libclient.a libconf.a libwire.a libbase.
 tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
 tests_unit_test_cli_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_test_cli_LDADD = $(CLI_TEST_LIBS)
+tests_unit_test_screen_loop_SOURCES = tests/unit/test_screen_loop.c tests/unit/test_base_scratch.h
+tests_unit_test_screen_loop_CFLAGS = $(CLI_TEST_CFLAGS)
+tests_unit_test_screen_loop_LDADD = $(CLI_TEST_LIBS)
 tests_unit_test_cli_tar_SOURCES = tests/unit/test_cli_tar.c tests/unit/test_cli_archive.h tests/unit/test_base_scratch.h
 tests_unit_test_cli_tar_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_test_cli_tar_LDADD = $(CLI_TEST_LIBS)
