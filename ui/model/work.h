@@ -4,6 +4,7 @@
 #define HUTCH_UI_WORK_H
 
 #include "ui/model/action.h"
+#include "ui/model/effect.h"
 #include "ui/model/message.h"
 
 #define WORKS_MAX 64  /* remembered; the oldest that ended go first */
