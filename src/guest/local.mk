@@ -28,7 +28,7 @@ if STATIC_GUEST
 # The archives by name: pkg-config --static still names shared libraries. Nothing here needs libcrypto.
 hutch_guest_SOURCES += %D%/origin.c
 hutch_guest_LDFLAGS = $(AM_LDFLAGS) -static-pie
-hutch_guest_LDADD += -l:libnghttp2.a -l:libuv_a.a -l:libjansson.a -ldl -lrt
+hutch_guest_LDADD += -l:libnghttp2.a $(UV_STATIC) -l:libjansson.a -ldl -lrt
 else
 hutch_guest_LDADD += $(WIRE_LIBS) $(CRYPTO_LIBS)
 endif
