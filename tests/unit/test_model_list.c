@@ -302,6 +302,27 @@ static void test_ring_is_bounded_and_says_so(void **state)
     assert_shown(screen, "exit 3", true);
 }
 
+/* A command whose end nobody told does not run on in a machine that is off. */
+static void test_commands_end_with_their_machine(void **state)
+{
+    struct screen *screen = *state;
+    screen_event(screen,
+                 "{\"seq\":600,\"project\":\"shop\",\"kind\":\"exec.start\",\"subject\":\"sleep 9\"}");
+    screen_event(screen, "{\"seq\":601,\"project\":\"api\",\"kind\":\"lifecycle.stop\",\"subject\":\"api\"}");
+    const struct event *event = events_find(&screen->app->events, 600, NULL);
+    assert_false(event->ended);
+    screen_event(screen,
+                 "{\"seq\":602,\"project\":\"shop\",\"kind\":\"lifecycle.stop\",\"subject\":\"shop\"}");
+    assert_true(event->ended);
+    screen_keys(screen, "Enter G");
+    assert_shown(screen, "ended", true);
+    /* its own end may still come */
+    screen_event(
+        screen,
+        "{\"seq\":603,\"project\":\"shop\",\"kind\":\"exec.end\",\"subject\":\"sleep 9\",\"exit\":7}");
+    assert_int_equal(event->exit, 7);
+}
+
 static void test_wrap_shows_all_of_a_row(void **state)
 {
     struct screen *screen = *state;
@@ -336,6 +357,7 @@ int main(void)
         TEST(test_paging_ends_at_the_ends),
         TEST(test_marks),
         TEST(test_ring_is_bounded_and_says_so),
+        TEST(test_commands_end_with_their_machine),
         TEST(test_wrap_shows_all_of_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,25 @@ static bool join(struct events *events, const json_t *json, const char *kind, ui
     return true;
 }
 
+/* Commands end with their machine, whether or not their own end is told, now or when it is up again. */
+static void end_with_machine(struct events *events, const char *kind, uint32_t project)
+{
+    static const char *const ends[] = {"lifecycle.stop", "lifecycle.off", "lifecycle.crash"};
+    bool found = false;
+
+    for (size_t i = 0; i < countof(ends); i++)
+        found = found || !strcmp(kind, ends[i]);
+    for (size_t i = 0; found && i < events->open_count; i++) {
+        size_t position = events->open[i] - 1;
+        struct event *event = events_at(events, position);
+        if (!event || event->project != project || event->ended)
+            continue;
+        event->ended = true;
+        if (position < events->changed)
+            events->changed = position;
+    }
+}
+
 /* What is shown of a kind: words, and the subject behind them if they end in a blank. */
 static const struct {
     const char *kind, *words;
@@ -316,6 +335,7 @@ size_t events_take(struct events *events, const json_t *json, bool *ret_new)
     size_t position;
     if (join(events, json, kind, (uint32_t)project, &position))
         return position;
+    end_with_machine(events, kind, (uint32_t)project);
     append(events, json, kind, (uint32_t)project);
     *ret_new = true;
     return events->end - 1;
