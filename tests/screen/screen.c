@@ -167,7 +167,7 @@ void screen_fail(struct screen *screen, uint64_t id, enum error_code code, const
     "{\"id\":\"" id "\",\"name\":\"" name "\",\"state\":\"" state "\",\"template\":\"debian-13\","           \
     "\"base\":\"5f1e\",\"kits\":[],\"agent\":null,\"waiting\":0,\"net_rate\":0,\"disk\":" disk ","           \
     "\"cpus\":2,\"memory\":2147483648,\"disk_size\":21474836480,\"folder\":\"/home/you/src/" name "\","      \
-    "\"created_ns\":1795870000000000000,\"accel\":\"emulated\",\"step\":" step ",\"failure\":" failure "}"
+    "\"created_ns\":1795870000000000000,\"accel\":\"emulated\",\"doing\":" step ",\"failure\":" failure "}"
 static const char *const projects[] = {
     PROJECT("p1", "shop", "run", "6549825126", "null", "null"),
     PROJECT("p2", "api", "starting", "2576980377", "\"booting\"", "null"),

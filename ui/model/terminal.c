@@ -69,7 +69,7 @@ struct terminal *terminal_create(const struct terminal_options *options)
     struct terminal *t = xnew(struct terminal);
     t->project = xstrdup(options->project);
     t->session = xstrdup(options->session);
-    t->label = text_safe(options->label ? options->label : "terminal");
+    t->label = text_safe(options->label && *options->label ? options->label : "terminal");
     autofree char *project = encoded(options->project);
     autofree char *session = encoded(options->session);
     t->path = xasprintf("/v1/projects/%s/sessions/%s", project, session);

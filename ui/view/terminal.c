@@ -155,7 +155,8 @@ static void add_facts(const struct terminal *t, const struct terminal_facts *fac
             xasprintf("%d WAITING", facts->waiting);
     else if (facts->waiting > 0)
         add(parts, 0, STYLE_WAITING, "%d WAITING", facts->waiting);
-    add(parts, 4, STYLE_STATUS, "snap %s", facts->snapshot ? facts->snapshot : "-");
+    if (facts->snapshot)
+        add(parts, 4, STYLE_STATUS, "snap %s", facts->snapshot);
     units_format_size(terminal_rate(t), rate);
     add(parts, 5, STYLE_STATUS, "%s/s", terminal_rate(t) ? rate : "0");
 }
