@@ -401,7 +401,7 @@ static int64_t clock_due(const struct app *app)
     const struct list *list = &app->lists[app_view(app)];
     if (list->more || (list->filter.on && list->stale))
         return app->now_ns + SECOND / 100;
-    bool ticks = (app->events.open_count > 0 || works_run(app)) && !app->terminal_only;
+    bool ticks = (app->events.open_count > 0 || works_run(app) || sessions_run(app)) && !app->terminal_only;
     if (app->lists[app->tab].stale && app->lists[app->tab].sort >= 0)
         ticks = true;
     if (app->terminal && terminal_ticks(app->terminal))

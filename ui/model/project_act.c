@@ -34,8 +34,9 @@ static const struct project_call calls[] = {
      NULL},
     {ACTION_DISCARD, NULL, "DELETE", "/v1/projects/%s?discard_work=1", NULL, NULL,
      "remove %s with that work, for good?", NULL, NULL},
-    {ACTION_TERMINAL, " run ", NULL, NULL, "hutch attach {project}", "it does not run", NULL, NULL, NULL},
-    {ACTION_SHELL, " run ", NULL, NULL, NULL, "it does not run", NULL, NULL, NULL},
+    {ACTION_TERMINAL, " run ", NULL, NULL, "hutch attach {project}", "it does not run just now", NULL, NULL,
+     NULL},
+    {ACTION_SHELL, " run ", NULL, NULL, NULL, "it does not run just now", NULL, NULL, NULL},
     {ACTION_PROGRESS, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 

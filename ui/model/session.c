@@ -46,6 +46,14 @@ bool session_runs(const struct session *session)
     return !strcmp(session->state, "running") || !strcmp(session->state, "starting");
 }
 
+bool sessions_run(const struct app *app)
+{
+    for (size_t i = 0; i < app->sessions.count && app->tab == VIEW_EXEC; i++)
+        if (session_runs(&app->sessions.list[i]))
+            return true;
+    return false;
+}
+
 int64_t session_took(const struct session *session, int64_t now_ns)
 {
     int64_t end = session_runs(session) ? now_ns : session->ended_ns;

@@ -31,6 +31,8 @@ void sessions_finish(struct sessions *sessions);
 struct session *sessions_find(const struct sessions *sessions, uint64_t number);
 /* Runs, or will at once. */
 bool session_runs(const struct session *session);
+/* Whether one that runs is to be seen, so that what it takes grows. */
+bool sessions_run(const struct app *app);
 /* Milliseconds that it took, or takes so far; -1: not known. */
 int64_t session_took(const struct session *session, int64_t now_ns);
 

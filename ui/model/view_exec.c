@@ -3,6 +3,7 @@
 #include "ui/model/field.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <stdio.h>
@@ -41,10 +42,13 @@ static enum style style_of(const struct session *session)
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
 {
     const struct session *session = &app->sessions.list[position];
+    size_t columns_used;
     out->style = column == ID || column == WHERE || column == USER ? STYLE_DIM : STYLE_NORMAL;
     switch (column) {
-    case ID:
-        out->text = session->id;
+    case ID: /* its beginning tells it from others */
+        snprintf(out->room, sizeof(out->room), "%.*s",
+                 (int)text_clip(session->id, strlen(session->id), 8, &columns_used), session->id);
+        out->text = out->room;
         break;
     case COMMAND:
         out->text = command_of(session);
