@@ -126,5 +126,7 @@ void h2_stream_consumed(struct h2_stream *stream, size_t n);
 /* The peer has sent its end; we have been told to end (what is queued may still have to go out). */
 bool h2_stream_remote_ended(const struct h2_stream *stream);
 bool h2_stream_local_ended(const struct h2_stream *stream);
+/* What is written can still leave: the stream is neither ended by us nor reset, and its session lives. */
+bool h2_stream_takes(const struct h2_stream *stream);
 
 #endif

@@ -304,3 +304,8 @@ bool h2_stream_local_ended(const struct h2_stream *stream)
 {
     return stream->local_end;
 }
+
+bool h2_stream_takes(const struct h2_stream *stream)
+{
+    return is_live(stream) && !stream->local_end;
+}

@@ -134,7 +134,7 @@ static size_t input_room(const struct pump *pump)
 static bool wants_input(const struct pump *pump)
 {
     return !pump->finished && pump->in.fd >= 0 && !pump->input_ended && pump->stream &&
-           !h2_stream_local_ended(pump->stream) && input_room(pump) > 0;
+           h2_stream_takes(pump->stream) && input_room(pump) > 0;
 }
 
 static bool wants_output(const struct pump *pump)

@@ -43,6 +43,7 @@ struct side {
     enum pump_end end;
     enum error_code code;
     size_t in, out;
+    bool cut; /* its owner gives up when it reads while the server has the stream */
 };
 
 struct world {
@@ -71,6 +72,8 @@ static void on_bytes(struct pump *pump, size_t in, size_t out, void *user)
     struct side *side = user;
     side->in += in;
     side->out += out;
+    if (side->cut && in && the_world->server.pump)
+        pump_end_input(pump, false);
 }
 
 static void on_head(struct pump *pump, const struct h2_head *head, void *user)
@@ -431,6 +434,20 @@ static void a_held_end_can_be_a_reset(void **state)
     assert_int_equal(w->server.end, PUMP_STREAM_RESET);
 }
 
+/* The reset is still on its way out when there is more to read. */
+static void a_reset_stream_is_not_written(void **state)
+{
+    struct world *w = *state;
+    w->client.options.fd_in = pattern_file(1 << 20);
+    w->client.options.hold_end = w->client.cut = true;
+    w->server.options.fd_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    begin(w);
+    RUN_UNTIL(w, w->client.done && w->server.done);
+    assert_int_equal(w->client.end, PUMP_STREAM_RESET);
+    assert_int_equal(w->server.end, PUMP_STREAM_RESET);
+    assert_in_range(w->client.in, 1, (1 << 20) - 1);
+}
+
 /* Descriptors that are shared with others keep their flags. */
 static void borrowed_descriptors_stay_blocking(void **state)
 {
@@ -589,6 +606,7 @@ int main(void)
         TEST(more_than_max_bytes_is_refused),
         TEST(the_end_can_be_held),
         TEST(a_held_end_can_be_a_reset),
+        TEST(a_reset_stream_is_not_written),
         TEST(borrowed_descriptors_stay_blocking),
         TEST(a_terminal_both_ways),
         TEST(cancel_is_silent),
