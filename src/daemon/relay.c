@@ -95,7 +95,8 @@ static void client_gone(struct relay *relay)
     if (relay->over)
         ;
     else if (!relay->call) {
-        relay->over = true; /* it was waiting for the guest */
+        relay->over = true; /* it was waiting for the guest; a health call may still be out */
+        stop_waiting(relay);
         if (relay->o.on_end) {
             auto(error) struct error *err = NULL;
 

@@ -71,6 +71,25 @@ api POST /v1/projects -d "{\"folder\":\"$home/files\",\"memory\":268435456}" >/d
 is "a folder's project" files "$(api GET "/v1/find?folder=$home/files/x/y" | jq -r .name)"
 is "no project of another folder" not-found "$(api GET "/v1/find?folder=$home/filesystem" | jq -r .error.code)"
 
+# Who waits for a guest that says nothing goes away; then the machine is paused.
+guest=$(pgrep -f "hutch-guest serve --ports $home/run/p/$(api GET /v1/projects/box | jq -r .id)/")
+kill -STOP "$guest"
+curl -sS --http2-prior-knowledge --unix-socket "$home/run/hutchd.sock" http://hutch/v1/projects/box/sessions \
+    -d '{"argv":["told-once"],"wait_ready":true}' >/dev/null 2>&1 &
+client=$!
+started() { api GET '/v1/events?project=box&kind=exec' | grep -q '"kind":"exec.start".*told-once'; }
+failures() { api GET '/v1/events?project=box&kind=exec' | grep -c '"kind":"exec.failed".*told-once'; }
+has_failed() { [ "$(failures)" != 0 ]; }
+within 20 started
+{ kill -9 "$client" && wait "$client"; } 2>/dev/null
+ok "a client that waited for the guest and went away" within 20 has_failed
+is "  the machine is paused after it" paused "$(api POST /v1/projects/box/pause | last | jq -r .result.state)"
+# Nothing marks what must not happen: a forgotten wait would look at the state within a quarter of a second.
+sleep 1
+is "  its end is told once" 1 "$(failures)"
+kill -CONT "$guest"
+api POST /v1/projects/box/resume >/dev/null
+
 is "rm" '{}' "$(api DELETE /v1/projects/box | last | jq -c .result)"
 is "it is gone" not-found "$(state box)"
 like "its events stay" '"kind":"lifecycle.remove"' "$(api GET '/v1/events?project=box')"
