@@ -15,6 +15,7 @@
 
 #define CLIENTS_MAX   256
 #define PATH_SIZE_MAX 8192
+#define REST_MS       500 /* after an accept that failed: the connection stays in the queue and would spin */
 
 struct client {
     struct client *next, **prev;
@@ -26,6 +27,8 @@ struct server {
     struct daemon *daemon;
     int fd;
     uv_poll_t poll;
+    uv_timer_t rest;
+    unsigned handles;
     bool polling;
     struct client *clients;
     unsigned count;
@@ -249,6 +252,11 @@ static void add_client(struct server *server, int fd)
     server->count++;
 }
 
+static void on_rest_over(uv_timer_t *timer)
+{
+    server_accept(timer->data);
+}
+
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct server *server = poll->data;
@@ -259,8 +267,12 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     logfile_bound();
     while ((fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
         add_client(server, fd);
-    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        log_error("accept: %s", strerror(errno));
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
+        return;
+    log_error("accept: %s", strerror(errno));
+    uv_poll_stop(&server->poll);
+    server->polling = false;
+    uv_timer_start(&server->rest, on_rest_over, REST_MS, 0);
 }
 
 int server_create(struct daemon *daemon, struct server **ret_server, struct error **err)
@@ -274,7 +286,9 @@ int server_create(struct daemon *daemon, struct server **ret_server, struct erro
     }
     server->daemon = daemon;
     require(uv_poll_init(&daemon->loop, &server->poll, server->fd) == 0);
-    server->poll.data = server;
+    uv_timer_init(&daemon->loop, &server->rest);
+    server->poll.data = server->rest.data = server;
+    server->handles = 2;
     *ret_server = server;
     return 0;
 }
@@ -287,9 +301,12 @@ void server_accept(struct server *server)
     require(uv_poll_start(&server->poll, UV_READABLE, on_connection) == 0);
 }
 
-static void on_poll_closed(uv_handle_t *handle)
+static void on_handle_closed(uv_handle_t *handle)
 {
-    free(handle->data);
+    struct server *server = handle->data;
+
+    if (--server->handles == 0)
+        free(server);
 }
 
 void server_destroy(struct server *server)
@@ -300,5 +317,6 @@ void server_destroy(struct server *server)
         drop_client(server->clients);
     unlink(server->daemon->paths->socket);
     close(server->fd);
-    uv_close((uv_handle_t *)&server->poll, on_poll_closed);
+    uv_close((uv_handle_t *)&server->poll, on_handle_closed);
+    uv_close((uv_handle_t *)&server->rest, on_handle_closed);
 }
