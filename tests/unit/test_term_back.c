@@ -119,8 +119,11 @@ static void widths_are_probed(void **state)
         pthread_t thread;
         struct term *term = NULL;
         set_terminal("xterm-256color", NULL);
-        outer_init(&outer, 24, 80);
+        outer_init(&outer, 30, 80);
         outer.answers = answers;
+        static const char shell[] = "of the shell\r\nprompt";
+        assert_int_equal(write(outer.slave, shell, sizeof(shell) - 1), sizeof(shell) - 1);
+        outer_sync(&outer);
         /* Raw already, so that what is typed ahead is not echoed; it must not be lost. */
         struct termios raw;
         tcgetattr(outer.slave, &raw);
@@ -139,8 +142,6 @@ static void widths_are_probed(void **state)
             autofree char *key = next_key(&outer, term);
             assert_string_equal(key, keys[i]);
         }
-        autofree char *row = outer_row(&outer, 0);
-        assert_string_equal(row, "");
         if (!answers) {
             /* Answers that come too late are no keys either. */
             static const char late[] = "\x1b[1;5R\x1b[1;3R\x1b[?1;2cz";
@@ -148,7 +149,20 @@ static void widths_are_probed(void **state)
             autofree char *key = next_key(&outer, term);
             assert_string_equal(key, "z");
         }
+        struct grid *grid = grid_create(30, 80);
+        term_draw(term, grid, true);
+        grid_free(grid);
         term_free(term);
+        /* The shell's lines and cursor are as they were, and all 30 rows scroll again. */
+        assert_int_equal(write(outer.slave, "!", 1), 1);
+        outer_sync(&outer);
+        autofree char *first = outer_row(&outer, 0), *second = outer_row(&outer, 1);
+        assert_string_equal(first, "of the shell");
+        assert_string_equal(second, "prompt!");
+        assert_int_equal(write(outer.slave, "\x1b[30;1H\n", 8), 8);
+        outer_sync(&outer);
+        autofree char *scrolled = outer_row(&outer, 0);
+        assert_string_equal(scrolled, "prompt!");
         outer_finish(&outer);
     }
 }

@@ -431,7 +431,11 @@ static int put_back(int byte)
 void screen_back(struct screen *screen, struct buf *out)
 {
     static const char *const names[] = {"sgr0", "op", "cnorm", "rmkx", "rmcup"};
+    static const char whole[] = "\x1b[r"; /* curses has set a region of the size that terminfo knows */
+    const char *region = tigetstr("csr");
     back_to = out;
+    if (region && !strncmp(region, "\x1b[", 2))
+        buf_append(out, whole, sizeof(whole) - 1, NULL);
     for (size_t i = 0; i < countof(names); i++) {
         const char *string = tigetstr(names[i]);
         if (string && string != (char *)-1)

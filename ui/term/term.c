@@ -152,11 +152,13 @@ static void keep_keys(struct term *term)
         term->queue[term->queued++] = event;
 }
 
-/* Writes a line, some ambiguous characters and a wide one, and asks where the cursor is after each. */
+/* Writes a line, some ambiguous characters and a wide one, and asks where the cursor is after each; on the
+ * alternate screen, so that the line of the shell and its cursor stay as they are. */
 static void probe(struct term *term)
 {
-    static const char question[] = "\x1b[1;1H\u2500\u00b7\u2026\u2502\x1b[6n\x1b[1;1H\u6f22\x1b[6n\x1b[c";
-    static const char cleared[] = "\x1b[1;1H\x1b[2K";
+    static const char question[] =
+        "\x1b[?1049h\x1b[1;1H\u2500\u00b7\u2026\u2502\x1b[6n\x1b[1;1H\u6f22\x1b[6n\x1b[c";
+    static const char cleared[] = "\x1b[1;1H\x1b[2K\x1b[?1049l";
     struct input *input = &term->input;
     int64_t end = now_ms() + PROBE_MS, left;
     int first = 0;
