@@ -123,9 +123,13 @@ static int copy_places(const struct args *args, const struct place *source, cons
 {
     auto(client) struct client *client = NULL;
     autofree char *name = NULL;
+    auto(json) json_t *project = NULL;
     int rc = client_connect(true, &client, err);
     if (rc == 0)
         rc = project_name(client, source->remote ? source->name : target->name, &name, err);
+    /* a project that is not there is not a file that is not there */
+    if (rc == 0)
+        rc = project_show(client, name, &project, err);
     if (rc < 0)
         return rc;
     struct copy copy = {.client = client, .project = name, .user = args_value(args, "user")};

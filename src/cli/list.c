@@ -106,7 +106,7 @@ static void show_state(const json_t *project)
 {
     const char *doing = out_string(project, "doing");
     autofree char *state = *doing ? xasprintf("%s (%s)", out_string(project, "state"), doing)
-                                 : xstrdup(out_string(project, "state"));
+                                  : xstrdup(out_string(project, "state"));
     line("state", state);
     member_line("failure", project, "failure");
     if (project_emulated(project))

@@ -103,6 +103,10 @@ static int run_log(const struct args *args, struct error **err)
             break;
         rc = client_lines(client, "GET", from, NULL, print_event, &printer, NULL, err);
     }
+    /* the journal outlives projects, so only a name that it does not know either is wrong */
+    auto(json) json_t *project = NULL;
+    if (rc == 0 && name && printer.seq == 0)
+        rc = project_show(client, name, &project, err);
     return rc;
 }
 

@@ -25,7 +25,8 @@ static int run_nc(const struct args *args, struct error **err)
     if (rc < 0)
         return rc;
     autofree char *path = project_path(name, "/tcp/%u", (unsigned)port);
-    const struct flow_options options = {.method = "POST", .path = path, .body = true, .fd_in = 0, .fd_out = 1};
+    const struct flow_options options = {
+        .method = "POST", .path = path, .body = true, .fd_in = 0, .fd_out = 1};
     return flow_run(client, &options, NULL, err);
 }
 

@@ -137,7 +137,7 @@ static int fill_body(struct client *client, json_t *body, const struct args *arg
     if (rc == 0 && template)
         rc = set_string(body, "template", template, err);
     if (rc == 0 && cpus)
-        rc = units_parse_number(cpus, 1, 1024, &count, err);
+        rc = units_parse_number(cpus, 1, 128, &count, err) < 0 ? error_prefix(err, "--cpus") : 0;
     if (rc == 0 && cpus)
         json_object_set_new(body, "cpus", json_integer((json_int_t)count));
     if (rc == 0)

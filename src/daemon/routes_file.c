@@ -1,6 +1,7 @@
 /* Routes of files and ports of the machine: all go to the guest as they are. Each transfer is on record
  * before it happens. */
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "daemon/console.h"
 #include "daemon/relay.h"
@@ -38,6 +39,37 @@ static int admit(const struct request *request, const char *id, const char *kind
     return rc;
 }
 
+struct transfer {
+    struct daemon *daemon;
+    char id[PROJECT_ID_MAX];
+    char *what;
+};
+
+/* What was admitted and did not come to pass is said too. */
+static void on_transfer_end(const struct wmsg_item *item, const struct error *why, uint64_t bytes, void *user)
+{
+    struct transfer *transfer = user;
+    auto(error) struct error *err = NULL;
+    struct event event = EVENT_INIT;
+    struct text text;
+
+    (void)item;
+    if (why) {
+        text_init(&text, transfer->what, strlen(transfer->what), SUBJECT_MAX, TEXT_DEFAULT);
+        event.project = transfer->id;
+        event.kind = "file.failed";
+        event.actor = "hutchd";
+        event.subject = text.bytes;
+        event.verdict = error_code_name(why->code);
+        event.bytes_up = (int64_t)bytes;
+        if (daemon_journal(transfer->daemon, &event, &err) < 0)
+            log_error("%s", err->message);
+        text_finish(&text);
+    }
+    free(transfer->what);
+    free(transfer);
+}
+
 /* kind NULL: looking is not an event. */
 static void pass(const struct request *request, const char *kind, enum guest_op op, uint32_t flags,
                  enum guest_port port)
@@ -54,6 +86,14 @@ static void pass(const struct request *request, const char *kind, enum guest_op 
         return;
     }
     options.id = id;
+    if (kind) {
+        struct transfer *transfer = xnew(struct transfer);
+        transfer->daemon = request->daemon;
+        memcpy(transfer->id, id, sizeof(id));
+        transfer->what = xstrdup(what ? what : request->path);
+        options.on_end = on_transfer_end;
+        options.user = transfer;
+    }
     relay_start(request->daemon, request->stream, &options);
 }
 

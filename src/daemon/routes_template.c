@@ -141,7 +141,7 @@ static void show_one(const struct request *request, json_t *body)
 
 static void on_progress(const char *phase, const char *text, uint64_t done, uint64_t total, void *user)
 {
-    job_progress(user, phase, done, total, total ? "bytes" : NULL, "%s", text);
+    job_progress(user, phase, done, total, strcmp(phase, "download") == 0 ? "bytes" : NULL, "%s", text);
 }
 
 static int run_build(struct job *job, void *params, json_t **ret_result, struct error **err)

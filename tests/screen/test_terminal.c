@@ -196,8 +196,8 @@ static void test_prefix(void **state)
         const char *name;
         enum terminal_ask ask;
     } asks[] = {
-        {"d", TERMINAL_ASK_LEAVE},    {"a", TERMINAL_ASK_INBOX}, {"u", TERMINAL_ASK_UNDO},
-        {"S", TERMINAL_ASK_SNAPSHOT}, {"f", TERMINAL_ASK_FULL},
+        {"d", TERMINAL_ASK_LEAVE},
+        {"f", TERMINAL_ASK_FULL},
     };
     struct pane p;
     live(&p, 6, 80);

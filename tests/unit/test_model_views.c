@@ -113,7 +113,7 @@ static void test_another_project_has_other_sessions(void **state)
     screen_keys(screen, "2");
     give_sessions(screen);
     screen_keys(screen, "q j j");
-    assert_shown(screen, "docs does not run");
+    assert_shown(screen, "docs is saved with what ran in it");
     assert_int_equal(screen->app->sessions.count, 0);
     assert_int_equal(screen_asked(screen, "GET", "/v1/projects/docs/sessions"), 0);
 }

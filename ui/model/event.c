@@ -271,6 +271,7 @@ static const struct {
     {"file.put", "copied in "},
     {"file.folder", "folder made "},
     {"file.tcp", "connected to port "},
+    {"file.failed", "copy failed: "},
     {"finding.guest", "the machine misbehaved: "},
     {"finding.chain", "the disk's chain: "},
     {"finding.kernel", "boots kernel "},

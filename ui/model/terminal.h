@@ -81,6 +81,8 @@ const char *terminal_project(const struct terminal *terminal);
 const char *terminal_session(const struct terminal *terminal);
 /* Safe text. */
 const char *terminal_label(const struct terminal *terminal);
+/* A word on the bottom line, until the next key or for a few seconds. */
+void terminal_say(struct terminal *terminal, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Why it is lost or gone, or NULL; one safe line. */
 const char *terminal_error(const struct terminal *terminal);
 /* A short answer to the last key ("copied", "not found"), or NULL. */

@@ -78,6 +78,10 @@ static void take_ask(struct app *app, struct effects *effects)
         leave(app, effects);
         break;
     case TERMINAL_ASK_FULL:
+        if (app->terminal_only || app->columns < LAYOUT_THREE) {
+            terminal_say(app->terminal, "it has the whole screen already");
+            break;
+        }
         app->terminal_full = !app->terminal_full;
         app->changed = true;
         break;

@@ -8,9 +8,6 @@
 
 static const struct terminal_key prefix_keys[] = {
     {"d", "leave", "leave; the session goes on"},
-    {"a", "inbox", "requests that wait for you"},
-    {"u", "undo", "take back what was done last"},
-    {"S", "snapshot", "keep the machine as it is now"},
     {"f", "full", "fill the whole screen, or give it back"},
     {"[", "scroll", "look at what has scrolled away"},
     {"?", "keys", "these keys"},
@@ -358,8 +355,8 @@ static void prefix_key(struct terminal *t, const struct key_event *event)
         const char *name;
         enum terminal_ask ask;
     } asks[] = {
-        {"d", TERMINAL_ASK_LEAVE},    {"a", TERMINAL_ASK_INBOX}, {"u", TERMINAL_ASK_UNDO},
-        {"S", TERMINAL_ASK_SNAPSHOT}, {"f", TERMINAL_ASK_FULL},
+        {"d", TERMINAL_ASK_LEAVE},
+        {"f", TERMINAL_ASK_FULL},
     };
     if (event->type == KEY_EVENT_MOUSE || event->type == KEY_EVENT_FOCUS)
         return;

@@ -48,8 +48,6 @@ struct terminal {
     bool by_wheel; /* scroll mode was entered by the wheel: coming back to the end leaves it */
 };
 
-/* terminal.c */
-void terminal_say(struct terminal *terminal, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int terminal_guest_rows(const struct terminal *terminal);
 
 /* terminal_link.c: what is open at hutchd */

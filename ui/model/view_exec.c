@@ -96,6 +96,8 @@ static char *nothing(const struct app *app)
     char key[24] = "!", start[24] = "b";
     bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_SHELL, key);
     bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_START, start);
+    if (project && strcmp(project->state, "saved") == 0)
+        return xasprintf("%s is saved with what ran in it; %s wakes it", project->name, start);
     if (project && strcmp(project->state, "run") != 0)
         return xasprintf("%s does not run, so nothing runs in it; %s starts it", project->name, start);
     if (app->sessions.failure)
