@@ -55,7 +55,7 @@ tests_unit_test_link_resync_SOURCES = tests/unit/test_link_resync.c
 tests_unit_test_link_resync_CFLAGS = $(WIRE_TEST_CFLAGS)
 tests_unit_test_link_resync_LDADD = $(WIRE_TEST_LIBS)
 
-tests_unit_test_pump_SOURCES = tests/unit/test_pump.c
+tests_unit_test_pump_SOURCES = tests/unit/test_pump.c tests/unit/pump_world.h
 tests_unit_test_pump_CFLAGS = $(WIRE_TEST_CFLAGS)
 tests_unit_test_pump_LDADD = $(WIRE_TEST_LIBS) -lutil
 
