@@ -24,6 +24,8 @@ static char *now_of(const json_t *project)
         return xstrdup(failure);
     if (*doing)
         return xstrdup(doing);
+    if (strcmp(out_string(project, "state"), "new") == 0)
+        return xasprintf("not finished: hutch up %s", out_string(project, "name"));
     if (strcmp(out_string(project, "state"), "run") == 0 && project_emulated(project))
         return xstrdup("EMULATED");
     return xstrdup("");

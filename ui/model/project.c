@@ -153,5 +153,7 @@ const char *project_now(const struct project *project)
         return project->failure;
     if (*project->step)
         return project->step;
+    if (!strcmp(project->state, "new"))
+        return "not finished";
     return project->emulated && !strcmp(project->state, "run") ? "EMULATED" : "";
 }
