@@ -5,7 +5,7 @@ templates=$HUTCH_HOME/config/templates
 mkdir -p "$templates"
 sed 's/^\[vm\]/&\ncpu = no-such-cpu/' "$stage/templates/debian-13.ini" >"$templates/odd-cpu.ini"
 grep -q '^cpu = ' "$templates/odd-cpu.ini" || printf '\n[vm]\ncpu = no-such-cpu\n' >>"$templates/odd-cpu.ini"
-gives "a processor that QEMU does not know" 1 "$hutch" up odd -t odd-cpu --memory 512M
+gives "a processor that QEMU does not know" 2 "$hutch" up odd -t odd-cpu --memory 512M
 like "  … named, with the words of libvirt or QEMU" 'no-such-cpu|CPU' "$output"
 like "  … and the way out" 'template|vm\.cpu' "$output"
 is "  … is listed as what it is" failed "$(state odd)"
