@@ -139,6 +139,19 @@ static int limit(int resource, rlim_t most, struct error **err)
     return failed(err, setrlimit(resource, &now) < 0 ? -errno : 0, "setrlimit");
 }
 
+int confine_loop(struct error **err)
+{
+    scmp_filter_ctx filter = FULL ? seccomp_init(SCMP_ACT_ALLOW) : NULL;
+    int rc = filter || !FULL ? 0 : -ENOMEM;
+
+    if (filter)
+        rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0)
+                 ?: seccomp_load(filter);
+    if (filter)
+        seccomp_release(filter);
+    return failed(err, rc, "seccomp");
+}
+
 int confine(struct error **err)
 {
     int rc = limit(RLIMIT_CORE, 0, err);

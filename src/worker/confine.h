@@ -12,6 +12,9 @@
 #define CONFINE_DATA_MAX                                                                                     \
     (256u * 1024 * 1024) /* heap: a parser that grows without end dies here, not the host */
 
+/* Before a loop is made: io_uring is not there. libuv 1.45 and later changes epoll by it wherever it is, and
+ * no filter can look into what it does. */
+int confine_loop(struct error **err);
 /* Limits (descriptors, heap, no core, not dumpable), then no_new_privs and Landlock with nothing allowed,
  * then a list of system calls: open and its like get EACCES, everything else that is not on it kills the
  * process. ERROR_MISSING on a kernel without Landlock or seccomp: the caller must not go on. In a build with

@@ -6,7 +6,6 @@
 
 #include <malloc.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,10 +28,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     mallopt(M_ARENA_MAX, 1);
     tzset(); /* reads a file, which later it could not */
-    /* libuv 1.45 and later changes epoll through io_uring, which no seccomp filter can look into: not here. */
-    setenv("UV_USE_IO_URING", "0", 1);
-    if (uv_loop_init(&loop) < 0 || worker_init(&worker, &loop, CHANNEL_FD, on_end, &err) < 0 ||
-        confine(&err) < 0) {
+    if (confine_loop(&err) < 0 || uv_loop_init(&loop) < 0 ||
+        worker_init(&worker, &loop, CHANNEL_FD, on_end, &err) < 0 || confine(&err) < 0) {
         log_error("%s", err ? err->message : "cannot begin");
         return err && err->code == ERROR_MISSING ? EX_UNAVAILABLE : EX_OSERR;
     }
