@@ -310,7 +310,7 @@ def report():
     kvm = "KVM" if os.access("/dev/kvm", os.R_OK | os.W_OK) else "no /dev/kvm: software emulation"
     lines = ["# Measurements", "", "Made by `make bench`: each line against its peer in the same run, on the same image, median of the rounds.",
              "\"times as good\" over 1 means that hutch is the better one.", "",
-             f"Host: {cpu}, {os.cpu_count()} cores, {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 30} GiB, Linux {os.uname().release}, "
+             f"Host: {cpu}, {os.cpu_count()} cores, {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 30} GiB, Linux {os.uname().release.split('-')[0]}, "
              f"{qemu}, {libvirt}, {URI}, {kvm}. Guests: 1 GiB, 2 CPUs. {time.strftime('%Y-%m-%d')}.", "",
              "| what | hutch | peer | peer's | times as good | rounds |", "|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(str(c) for c in r) + " |" for r in rows]
