@@ -217,6 +217,7 @@ static void drop(struct libvirt_host *host)
     host->conn = NULL;
     host->event_id = -1;
     host->lost = false;
+    pthread_cond_signal(&host->wake);
     pthread_mutex_unlock(&host->lock);
     if (!old)
         return;
@@ -261,6 +262,9 @@ static int open_connection(struct libvirt_host *host, struct error **err)
     host->conn = conn;
     host->event_id = id;
     host->lost = false;
+    /* machines that were there before, of an earlier hutchd or libvirtd: their events count from now on */
+    host->behind = true;
+    pthread_cond_signal(&host->wake);
     pthread_mutex_unlock(&host->lock);
     return 0;
 }
@@ -276,10 +280,6 @@ static int acquire(struct libvirt_host *host, virConnectPtr *ret_conn, struct er
     if (!live) {
         drop(host);
         rc = open_connection(host, err);
-        pthread_mutex_lock(&host->lock);
-        host->behind = rc == 0;
-        pthread_cond_signal(&host->wake);
-        pthread_mutex_unlock(&host->lock);
     }
     if (rc == 0) {
         virConnectRef(host->conn);
@@ -452,7 +452,6 @@ int vm_host_libvirt(const struct vm_host_options *options, struct vm_host **ret_
         host_unref(host);
         return rc;
     }
-    host->behind = true; /* machines of an earlier hutchd: their events count from now on */
     if (pthread_create(&host->watcher, NULL, watch, host) != 0) {
         drop(host);
         host_unref(host);
