@@ -21,29 +21,49 @@ static char *guest_path(const struct request *request)
     return xasprintf("/v1%s", rest);
 }
 
-/* Writes the event of a transfer; the act waits for it. */
-static int admit(const struct request *request, const char *id, const char *kind, const char *what,
-                 struct error **err)
-{
-    struct event event = EVENT_INIT;
-    struct text text;
-    int rc;
-
-    text_init(&text, what, strlen(what), SUBJECT_MAX, TEXT_DEFAULT);
-    event.project = id;
-    event.kind = kind;
-    event.actor = "user";
-    event.subject = text.bytes;
-    rc = daemon_journal(request->daemon, &event, err);
-    text_finish(&text);
-    return rc;
-}
-
+/* A transfer that was admitted. */
 struct transfer {
     struct daemon *daemon;
     char id[PROJECT_ID_MAX];
     char *what;
 };
+
+static int note(const struct transfer *transfer, struct event *event, struct error **err)
+{
+    struct text text;
+    int rc;
+
+    text_init(&text, transfer->what, strlen(transfer->what), SUBJECT_MAX, TEXT_DEFAULT);
+    event->project = transfer->id;
+    event->subject = text.bytes;
+    rc = daemon_journal(transfer->daemon, event, err);
+    text_finish(&text);
+    return rc;
+}
+
+static void transfer_free(struct transfer *transfer)
+{
+    free(transfer->what);
+    free(transfer);
+}
+
+/* Writes the event of a transfer, which waits for it. */
+static struct transfer *admit(const struct request *request, const char *id, const char *kind,
+                              const char *what, struct error **err)
+{
+    struct transfer *transfer = xnew(struct transfer);
+    struct event event = EVENT_INIT;
+
+    transfer->daemon = request->daemon;
+    snprintf(transfer->id, sizeof(transfer->id), "%s", id);
+    transfer->what = xstrdup(what);
+    event.kind = kind;
+    event.actor = "user";
+    if (note(transfer, &event, err) == 0)
+        return transfer;
+    transfer_free(transfer);
+    return NULL;
+}
 
 /* What was admitted and did not come to pass is said too. */
 static void on_transfer_end(const struct wmsg_item *item, const struct error *why, uint64_t bytes, void *user)
@@ -51,23 +71,17 @@ static void on_transfer_end(const struct wmsg_item *item, const struct error *wh
     struct transfer *transfer = user;
     auto(error) struct error *err = NULL;
     struct event event = EVENT_INIT;
-    struct text text;
 
     (void)item;
     if (why) {
-        text_init(&text, transfer->what, strlen(transfer->what), SUBJECT_MAX, TEXT_DEFAULT);
-        event.project = transfer->id;
         event.kind = "file.failed";
         event.actor = "hutchd";
-        event.subject = text.bytes;
         event.verdict = error_code_name(why->code);
         event.bytes_up = (int64_t)bytes;
-        if (daemon_journal(transfer->daemon, &event, &err) < 0)
+        if (note(transfer, &event, &err) < 0)
             log_error("%s", err->message);
-        text_finish(&text);
     }
-    free(transfer->what);
-    free(transfer);
+    transfer_free(transfer);
 }
 
 /* kind NULL: looking is not an event. */
@@ -81,18 +95,14 @@ static void pass(const struct request *request, const char *kind, enum guest_op 
 
     if (!request_project(request, id) || !request_query(request, "path", &what))
         return;
-    if (kind && admit(request, id, kind, what ? what : request->path, &err) < 0) {
-        request_fail(request, err);
-        return;
-    }
     options.id = id;
     if (kind) {
-        struct transfer *transfer = xnew(struct transfer);
-        transfer->daemon = request->daemon;
-        memcpy(transfer->id, id, sizeof(id));
-        transfer->what = xstrdup(what ? what : request->path);
+        options.user = admit(request, id, kind, what ? what : request->path, &err);
+        if (!options.user) {
+            request_fail(request, err);
+            return;
+        }
         options.on_end = on_transfer_end;
-        options.user = transfer;
     }
     relay_start(request->daemon, request->stream, &options);
 }
