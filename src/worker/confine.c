@@ -141,14 +141,16 @@ static int limit(int resource, rlim_t most, struct error **err)
 
 int confine_loop(struct error **err)
 {
-    scmp_filter_ctx filter = FULL ? seccomp_init(SCMP_ACT_ALLOW) : NULL;
-    int rc = filter || !FULL ? 0 : -ENOMEM;
+    if (!FULL)
+        return 0;
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int rc = filter ? 0 : -ENOMEM;
 
-    if (filter)
-        rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0)
-                 ?: seccomp_load(filter);
-    if (filter)
-        seccomp_release(filter);
+    if (rc == 0)
+        rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0);
+    if (rc == 0)
+        rc = seccomp_load(filter);
+    seccomp_release(filter);
     return failed(err, rc, "seccomp");
 }
 
