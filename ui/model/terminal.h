@@ -23,11 +23,8 @@ enum terminal_state {
 enum terminal_ask {
     TERMINAL_ASK_NONE,
     TERMINAL_ASK_LEAVE, /* the session goes on */
-    TERMINAL_ASK_INBOX,
-    TERMINAL_ASK_UNDO,
-    TERMINAL_ASK_SNAPSHOT,
-    TERMINAL_ASK_FULL, /* fill the screen, or give it back */
-    TERMINAL_ASK_CLOSE /* a key after the end: nothing is left to see */
+    TERMINAL_ASK_FULL,  /* fill the screen, or give it back */
+    TERMINAL_ASK_CLOSE  /* a key after the end: nothing is left to see */
 };
 /* What keys do just now. */
 enum terminal_mode {

@@ -85,8 +85,6 @@ static void take_ask(struct app *app, struct effects *effects)
         app->terminal_full = !app->terminal_full;
         app->changed = true;
         break;
-    default:
-        app_say(app, STYLE_WARN, "that does not work yet");
     }
 }
 
