@@ -239,6 +239,41 @@ char *screen_row(struct screen *screen, int row)
     return line ? xstrndup(line, strcspn(line, "\n")) : xstrdup("");
 }
 
+int screen_setup_empty(void **state)
+{
+    struct screen *screen = xnew(struct screen);
+    screen_open(screen, 24, 80, NULL);
+    *state = screen;
+    return 0;
+}
+
+int screen_setup(void **state)
+{
+    screen_setup_empty(state);
+    screen_fill(*state);
+    return 0;
+}
+
+int screen_teardown(void **state)
+{
+    screen_close(*state);
+    free(*state);
+    return 0;
+}
+
+bool screen_shows(struct screen *screen, const char *words)
+{
+    autofree char *text = screen_text(screen);
+    return strstr(text, words) != NULL;
+}
+
+void screen_assert(struct screen *screen, const char *words, bool wanted)
+{
+    autofree char *text = screen_text(screen);
+    if ((strstr(text, words) != NULL) != wanted)
+        fail_msg("\"%s\" is %s:\n%s", words, wanted ? "not shown" : "shown", text);
+}
+
 void screen_golden(struct screen *screen, const char *name)
 {
     const char *top = getenv("srcdir");

@@ -18,6 +18,10 @@ void screen_open(struct screen *screen, int rows, int columns, const char *setti
 void screen_open_session(struct screen *screen, int rows, int columns, const char *project,
                          const char *session);
 void screen_close(struct screen *screen);
+/* Fixtures of cmocka: a screen of 80x24 in *state, without and with what screen_fill gives. */
+int screen_setup_empty(void **state);
+int screen_setup(void **state);
+int screen_teardown(void **state);
 /* Output of the session whose effect is id. */
 void screen_bytes(struct screen *screen, uint64_t id, uint64_t offset, const char *text);
 /* Keys by their names with blanks between: "j Enter ^d". */
@@ -44,6 +48,9 @@ void screen_event(struct screen *screen, const char *json);
 /* The text that is shown, for one line or whole; the caller's to free. */
 char *screen_row(struct screen *screen, int row);
 char *screen_text(struct screen *screen);
+bool screen_shows(struct screen *screen, const char *words);
+/* Fails with the end of the screen if the words are there and not wanted, or wanted and not there. */
+void screen_assert(struct screen *screen, const char *words, bool wanted);
 /* Compares text and styles with tests/screen/golden/NAME; GENERATE=1 writes it. */
 void screen_golden(struct screen *screen, const char *name);
 

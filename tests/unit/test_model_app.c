@@ -10,27 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int open_screen(void **state)
-{
-    struct screen *screen = xnew(struct screen);
-    screen_open(screen, 24, 80, NULL);
-    *state = screen;
-    return 0;
-}
-
-static int close_screen(void **state)
-{
-    screen_close(*state);
-    free(*state);
-    return 0;
-}
-
-static void assert_shown(struct screen *screen, const char *words)
-{
-    autofree char *text = screen_text(screen);
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not shown:\n%s", words, strlen(text) > 800 ? text + strlen(text) - 800 : text);
-}
+#define assert_shown(screen, words) screen_assert(screen, words, true)
 
 static void test_up_asks_for_what_is_shown(void **state)
 {
@@ -495,7 +475,7 @@ static void test_focus_is_always_on_what_is_shown(void **state)
     assert_int_equal(screen->app->focus, PANE_TAB);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_screen, close_screen)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, screen_setup_empty, screen_teardown)
 
 int main(void)
 {

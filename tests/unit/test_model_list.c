@@ -10,22 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int open_screen(void **state)
-{
-    struct screen *screen = xnew(struct screen);
-    screen_open(screen, 24, 80, NULL);
-    screen_fill(screen);
-    *state = screen;
-    return 0;
-}
-
-static int close_screen(void **state)
-{
-    screen_close(*state);
-    free(*state);
-    return 0;
-}
-
 /* The name under the cursor of the projects. */
 static char *cursor_name(struct screen *screen)
 {
@@ -39,13 +23,6 @@ static void assert_cursor(struct screen *screen, const char *name)
 {
     autofree char *found = cursor_name(screen);
     assert_string_equal(found, name);
-}
-
-static void assert_shown(struct screen *screen, const char *words, bool wanted)
-{
-    autofree char *text = screen_text(screen);
-    if ((strstr(text, words) != NULL) != wanted)
-        fail_msg("\"%s\" is %s:\n%s", words, wanted ? "not shown" : "shown", text);
 }
 
 static void test_cursor_stays_with_its_row(void **state)
@@ -77,7 +54,7 @@ static void test_act_on_a_row_that_vanished_is_refused(void **state)
     screen_forget(screen);
     screen_keys(screen, "z");
     assert_int_equal(screen_asked(screen, "POST", "/v1/projects/"), 0);
-    assert_shown(screen, "nothing was done: \"shop\" went away", true);
+    screen_assert(screen, "nothing was done: \"shop\" went away", true);
     /* After the person has seen it, the next key is meant for the row that is there. */
     screen_keys(screen, "j k b");
     assert_int_equal(screen_asked(screen, "POST", "/v1/projects/shop"), 0);
@@ -101,7 +78,7 @@ static void test_answer_to_a_row_that_vanished_is_refused(void **state)
     project_gone(screen, "shop");
     screen_keys(screen, "y");
     assert_int_equal(screen_asked(screen, "POST", "/v1/projects/"), 0);
-    assert_shown(screen, "nothing was done: \"shop\" went away", true);
+    screen_assert(screen, "nothing was done: \"shop\" went away", true);
 }
 
 static void test_filter_shows_what_matches(void **state)
@@ -181,7 +158,7 @@ static void test_bad_expression_is_said(void **state)
     struct screen *screen = *state;
     screen_keys(screen, "&");
     screen_type(screen, "a(");
-    assert_shown(screen, "is no regular expression", true);
+    screen_assert(screen, "is no regular expression", true);
     screen_keys(screen, "Esc");
     assert_int_equal(screen->app->input_use, INPUT_NONE);
 }
@@ -203,9 +180,9 @@ static void test_search_goes_round(void **state)
     assert_int_equal(list->at, second);
     screen_keys(screen, "/");
     screen_type(screen, "nowhere");
-    assert_shown(screen, "not found", true);
+    screen_assert(screen, "not found", true);
     screen_keys(screen, "Enter");
-    assert_shown(screen, "not found: nowhere", true);
+    screen_assert(screen, "not found: nowhere", true);
 }
 
 static void test_rows_fold(void **state)
@@ -219,7 +196,7 @@ static void test_rows_fold(void **state)
     screen_keys(screen, "Enter Esc Enter");
     app_settle(screen->app);
     assert_int_equal(list->count, folded + 2);
-    assert_shown(screen, "copied in", true);
+    screen_assert(screen, "copied in", true);
     screen_keys(screen, "j Left"); /* from a row below to the one that it belongs to */
     screen_keys(screen, "Left");
     app_settle(screen->app);
@@ -293,13 +270,13 @@ static void test_ring_is_bounded_and_says_so(void **state)
     assert_int_equal(screen->app->events.end - screen->app->events.first, 100);
     screen_keys(screen, "Enter g");
     assert_int_equal(screen->app->lists[VIEW_TIMELINE].count, 100);
-    assert_shown(screen, "older: hutch log", true);
+    screen_assert(screen, "older: hutch log", true);
     assert_int_equal(app_cursor(screen->app, VIEW_TIMELINE), 1900);
     /* Ends of commands whose start was dropped stand for themselves. */
     screen_event(screen,
                  "{\"seq\":3000,\"project\":\"shop\",\"kind\":\"exec.end\",\"subject\":\"c1\",\"exit\":3}");
     screen_keys(screen, "G");
-    assert_shown(screen, "exit 3", true);
+    screen_assert(screen, "exit 3", true);
 }
 
 /* A command whose end nobody told does not run on in a machine that is off. */
@@ -315,7 +292,7 @@ static void test_commands_end_with_their_machine(void **state)
                  "{\"seq\":602,\"project\":\"shop\",\"kind\":\"lifecycle.stop\",\"subject\":\"shop\"}");
     assert_true(event->ended);
     screen_keys(screen, "Enter G");
-    assert_shown(screen, "ended", true);
+    screen_assert(screen, "ended", true);
     /* its own end may still come */
     screen_event(
         screen,
@@ -332,12 +309,12 @@ static void test_wrap_shows_all_of_a_row(void **state)
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
         " THE-END\"}");
     screen_keys(screen, "Enter G");
-    assert_shown(screen, "THE-END", false);
+    screen_assert(screen, "THE-END", false);
     screen_keys(screen, "w");
-    assert_shown(screen, "THE-END", true);
+    screen_assert(screen, "THE-END", true);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_screen, close_screen)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, screen_setup, screen_teardown)
 
 int main(void)
 {

@@ -46,13 +46,6 @@ static int open_screen(void **state)
     return 0;
 }
 
-static int close_screen(void **state)
-{
-    screen_close(*state);
-    free(*state);
-    return 0;
-}
-
 /* Only the session is asked for: no projects, no events. */
 static void test_alone_it_fills_the_screen(void **state)
 {
@@ -147,7 +140,7 @@ static void test_clicks_move_the_focus(void **state)
     assert_int_equal(screen->app->focus, PANE_TERMINAL);
 }
 
-#define TEST(name, open) cmocka_unit_test_setup_teardown(name, open, close_screen)
+#define TEST(name, open) cmocka_unit_test_setup_teardown(name, open, screen_teardown)
 
 int main(void)
 {

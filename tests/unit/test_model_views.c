@@ -10,34 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int open_screen(void **state)
-{
-    struct screen *screen = xnew(struct screen);
-    screen_open(screen, 24, 80, NULL);
-    screen_fill(screen);
-    *state = screen;
-    return 0;
-}
-
-static int close_screen(void **state)
-{
-    screen_close(*state);
-    free(*state);
-    return 0;
-}
-
-static bool is_shown(struct screen *screen, const char *words)
-{
-    autofree char *text = screen_text(screen);
-    return strstr(text, words) != NULL;
-}
-
-static void assert_shown(struct screen *screen, const char *words)
-{
-    autofree char *text = screen_text(screen);
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not shown:\n%s", words, text);
-}
+#define assert_shown(screen, words) screen_assert(screen, words, true)
 
 /* The effect with this id. */
 static const struct effect *effect_of(struct screen *screen, uint64_t id)
@@ -208,7 +181,7 @@ static void test_output_is_safe_bounded_and_left(void **state)
     assert_shown(screen, "abc\\u{202E}d");
     assert_shown(screen, "\\x01e\\xff");
     assert_shown(screen, "67");
-    assert_false(is_shown(screen, "12345"));
+    assert_false(screen_shows(screen, "12345"));
     assert_shown(screen, "ac");
     for (int i = 0; i < 12000; i++)
         screen_bytes(screen, id, 100, "line\n");
@@ -476,7 +449,7 @@ static void test_an_act_shows_its_progress_on_the_row(void **state)
     autofree char *row = screen_row(screen, 4);
     assert_non_null(strstr(row, "reading memory"));
     screen_answer(screen, id, "{\"id\":\"p3\",\"name\":\"docs\",\"state\":\"run\"}");
-    assert_false(is_shown(screen, "reading memory"));
+    assert_false(screen_shows(screen, "reading memory"));
 }
 
 /* ---- templates, doctor ---- */
@@ -518,7 +491,7 @@ static void test_info_follows_the_project(void **state)
     assert_shown(screen, "6.12.41-amd64");
     assert_shown(screen, "main at 9d2f5c1e7a");
     screen_keys(screen, "q j");
-    assert_false(is_shown(screen, "6.12.41-amd64"));
+    assert_false(screen_shows(screen, "6.12.41-amd64"));
 }
 
 /* Whatever a guest writes, no cell of another part changes: all views at all sizes with text of ill will. */
@@ -538,7 +511,7 @@ static void test_any_size_is_drawn(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_screen, close_screen)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, screen_setup, screen_teardown)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
