@@ -1,6 +1,6 @@
 noinst_LIBRARIES += libworker.a
 libworker_a_SOURCES = \
-	%D%/proto.h %D%/worker.c %D%/worker.h %D%/channel.c %D%/channel.h \
+	%D%/flow_proto.h %D%/proto.h %D%/worker.c %D%/worker.h %D%/channel.c %D%/channel.h \
 	%D%/decode.c %D%/decode.h %D%/port.c %D%/port.h %D%/call.c %D%/call.h \
 	%D%/confine.c %D%/confine.h
 libworker_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SECCOMP_CFLAGS)

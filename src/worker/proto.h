@@ -5,9 +5,11 @@
 #ifndef HUTCH_WORKER_PROTO_H
 #define HUTCH_WORKER_PROTO_H
 
+#include "worker/flow_proto.h"
+
 #include <stdint.h>
 
-#define WMSG_VERSION   1
+#define WMSG_VERSION   2
 #define WMSG_BODY_MAX  (150 * 1024) /* path + body of a call (argv, environment) */
 #define WMSG_TEXT_MAX  512
 #define WMSG_HINT_MAX  256
@@ -27,6 +29,11 @@ enum wmsg_type {
                        no alarm */
     WMSG_CALL,      /* struct wmsg_call + path + body, 0 or 1 fd (a stream socket) */
     WMSG_CANCEL,    /* struct wmsg_id: reset that call; its WMSG_RESULT still comes */
+    WMSG_FLOW_VERDICT, /* flow_proto.h, as all of these */
+    WMSG_FLOW_DIALED,
+    WMSG_FLOW_REQUEST_VERDICT,
+    WMSG_FLOW_CREDIT,
+    WMSG_FLOW_CUT,
     /* worker -> hutchd */
     WMSG_PORT_NEEDED = 64, /* struct wmsg_port: connect anew and send WMSG_PORT */
     WMSG_KEY,              /* struct wmsg_key: record it, then answer WMSG_KEY_SAVED */
@@ -35,6 +42,13 @@ enum wmsg_type {
     WMSG_RESULT,           /* struct wmsg_item: the end of a call, with its outcome */
     WMSG_HEAD,             /* struct wmsg_head: a streaming call was accepted; bytes flow now */
     WMSG_ALERT,            /* struct wmsg_alert: a limit was broken */
+    WMSG_FLOW_ASK,
+    WMSG_FLOW_READY,
+    WMSG_FLOW_REQUEST,
+    WMSG_FLOW_RESPONSE,
+    WMSG_FLOW_NEED,
+    WMSG_FLOW_STAT,
+    WMSG_FLOW_END,
 };
 
 struct wmsg_setup {
