@@ -1,5 +1,6 @@
 /* hutch: the command line. */
 #include "base/log.h"
+#include "base/words.h"
 #include "cli/args.h"
 #include "cli/help.h"
 #include "cli/list.h"
@@ -7,7 +8,6 @@
 #include "cli/screen.h"
 
 #include <fcntl.h>
-#include <locale.h>
 #include <signal.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     fill_standard();
     auto(error) struct error *err = NULL;
     const struct verb *verb = NULL;
-    setlocale(LC_ALL, "");
+    words_begin();
     log_init("hutch");
     int rc = run(argc, argv, &verb, &err);
     if (rc >= 0) {
