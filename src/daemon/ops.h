@@ -28,6 +28,11 @@ struct remove_params {
     bool discard_work;
 };
 extern const struct job_kind remove_kind; /* params: struct remove_params */
+/* Before a removal breaks off the `up` or `stop` that runs or waits (other; NULL: none): ERROR_WOULD_LOSE if
+ * it would only be refused afterwards, because nobody can look into the machine now. Loop thread, table
+ * locked. */
+int remove_check_idle(const struct project *project, bool discard_work, const struct job *other,
+                      struct error **err);
 
 /* ---- parts; job threads ---- */
 

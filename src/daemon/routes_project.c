@@ -292,15 +292,31 @@ static void suspend_project(const struct request *request, json_t *body)
 static void remove_project(const struct request *request, json_t *body)
 {
     struct jobs *jobs = request->daemon->jobs;
+    auto(error) struct error *err = NULL;
     struct remove_params *params;
+    struct project *project;
     autofree char *discard = NULL;
+    bool discard_work;
     char id[PROJECT_ID_MAX];
+    int rc = 0;
 
     (void)body;
     if (!request_project(request, id) || !request_query(request, "discard_work", &discard))
         return;
+    discard_work = discard && !strcmp(discard, "1");
+    project = projects_lock(request->daemon->projects, id);
+    if (project) {
+        struct job *other = job_find(jobs, id, &up_kind);
+
+        rc = remove_check_idle(project, discard_work, other ? other : job_find(jobs, id, &stop_kind), &err);
+        projects_unlock(request->daemon->projects);
+    }
+    if (rc < 0) { /* what is refused breaks nothing off */
+        request_fail(request, err);
+        return;
+    }
     params = xnew(struct remove_params);
-    params->discard_work = discard && !strcmp(discard, "1");
+    params->discard_work = discard_work;
     job_cancel(jobs, id, &up_kind);
     job_cancel(jobs, id, &stop_kind);
     run_job(request, id, &remove_kind, params);

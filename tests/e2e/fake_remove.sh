@@ -1,0 +1,65 @@
+#!/bin/bash
+# What rm says of work that exists nowhere else, and that an rm that is refused changes nothing.
+# shellcheck source-path=SCRIPTDIR source=fake_lib.sh
+. "$(dirname "$0")/fake_lib.sh"
+for tool in git sqlite3; do
+    command -v $tool >/dev/null || { echo "1..0 # SKIP $tool is missing"; exit 77; }
+done
+export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b.example GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b.example
+faults() { printf '%s' "$1" >"$home/data/fake/faults"; }
+tree=$home/tree
+in_tree() { git -C "$tree" "$@" >/dev/null 2>&1; }
+removal() { api DELETE /v1/projects/box | last; }
+
+start_daemon
+make_base
+up box >/dev/null
+git init -q -b main "$tree"
+echo 1 >"$tree/file"
+in_tree add -A && in_tree commit -m one
+commit=$(git -C "$tree" rev-parse HEAD)
+
+# The "machine" is this host: a repository as `up` would have brought it in.
+stop_daemon
+sqlite3 "$home/state/state.db" "UPDATE projects SET user='$(id -un)';
+    INSERT INTO repos SELECT id, 0, 'tree', '$tree', NULL, 'refs/heads/main', '$commit', '$tree', 1 FROM projects"
+start_daemon
+guest_up() { [ "$(api GET /v1/projects/box | jq -r .guest.up)" = true ]; }
+ok "the machine is up" within 20 guest_up
+
+echo 2 >"$tree/new file"
+out=$(removal)
+is "a file that is not committed: refused" would-lose "$(jq -r .error.code <<<"$out")"
+like "  named" 'files not committed \(1\): .*new file' "$out"
+like "  the ways out" 'hutch cp box:.*tree \..*--discard-work' "$out"
+in_tree add -A
+in_tree stash
+like "a stash is named" 'stashes \(1\)' "$(removal)"
+in_tree checkout -b fix/it
+in_tree commit --allow-empty -m two
+in_tree commit --allow-empty -m three
+like "commits on a branch are named" 'commits on branch fix/it \(2\); stashes' "$(removal)"
+in_tree checkout --detach
+in_tree commit --allow-empty -m four
+like "commits on no branch too" 'commits on no branch \(1\)' "$(removal)"
+is "it runs as before" run "$(state box)"
+mv "$tree/.git/HEAD" "$tree/.git/HEAD.away"
+out=$(removal)
+is "a tree that git does not understand: refused" would-lose "$(jq -r .error.code <<<"$out")"
+like "  with the reason" 'could not be looked at' "$out"
+mv "$tree/.git/HEAD.away" "$tree/.git/HEAD"
+
+api POST /v1/projects/box/stop >/dev/null
+faults start=slow
+api POST /v1/projects/box/start >"$home/start" & start=$!
+ok "it is being started" within 10 is_state box starting
+out=$(removal)
+is "rm meanwhile is refused" would-lose "$(jq -r '.error.code' <<<"$out")"
+like "  and says why" 'being started' "$out"
+wait "$start"
+is "  the start went on" run "$(last <"$home/start" | jq -r .result.state)"
+faults ''
+
+is "with the work given up it goes" '{}' "$(api DELETE '/v1/projects/box?discard_work=1' | last | jq -c .result)"
+is "nothing of it stays" not-found "$(state box)"
+the_end
