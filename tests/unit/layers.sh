@@ -29,7 +29,7 @@ declare -A may=(
     [ui/pane]="base ui/grid"
     [ui/model]="base conf ui/grid ui/pane"
     [ui/view]="base ui/grid ui/pane ui/model"
-    [guest]="base wire policy"
+    [guest]="base wire guard policy"
 )
 # Single headers that may be included across the rules above, each with its reason.
 exceptions="

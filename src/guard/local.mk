@@ -1,0 +1,28 @@
+# Parsers whose job is to say no: of base alone, so that the confined process can have them.
+noinst_LIBRARIES += libguard.a
+libguard_a_SOURCES = \
+	%D%/reason.c %D%/reason.h %D%/reason.def \
+	%D%/client_hello.c %D%/client_hello.h \
+	%D%/path.h %D%/authority.h %D%/http_head.h %D%/http_body.h %D%/http_guard.h \
+	%D%/dns.h %D%/names.h %D%/socks.h %D%/http_proxy.h
+libguard_a_CFLAGS = $(AM_CFLAGS)
+
+GUARD_TESTS = tests/unit/test_client_hello
+check_PROGRAMS += $(GUARD_TESTS)
+TESTS += $(GUARD_TESTS)
+GUARD_PLAIN_LIBS = libguard.a libbase.a $(CRYPTO_LIBS)
+GUARD_TEST_LIBS = $(GUARD_PLAIN_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_client_hello_SOURCES = tests/unit/test_client_hello.c
+tests_unit_test_client_hello_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_client_hello_LDADD = $(GUARD_TEST_LIBS)
+
+# Fuzz targets; without --enable-fuzzing they replay their corpora as tests (src/wire/local.mk).
+GUARD_FUZZ = tests/fuzz/fuzz_client_hello
+check_PROGRAMS += $(GUARD_FUZZ)
+if !FUZZING
+TESTS += $(GUARD_FUZZ)
+endif
+tests_fuzz_fuzz_client_hello_SOURCES = tests/fuzz/fuzz_client_hello.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_client_hello_CFLAGS = $(UNIT_CFLAGS)
+tests_fuzz_fuzz_client_hello_LDFLAGS = $(FUZZER_FLAGS)
+tests_fuzz_fuzz_client_hello_LDADD = $(GUARD_PLAIN_LIBS)
