@@ -1,6 +1,6 @@
 noinst_LIBRARIES += libcli.a
 libcli_a_SOURCES = \
-	%D%/verb.h %D%/verbs.def %D%/verbs.c %D%/args.c %D%/args.h %D%/help.h \
+	%D%/verb.h %D%/verbs.def %D%/log_kinds.def %D%/verbs.c %D%/args.c %D%/args.h %D%/help.h \
 	%D%/out.c %D%/out.h %D%/progress.c %D%/progress.h %D%/project.c %D%/project.h \
 	%D%/filter.c %D%/filter.h %D%/terminal.c %D%/terminal.h %D%/when.c %D%/when.h \
 	%D%/tar.c %D%/tar.h %D%/tree.c %D%/tree.h %D%/untar.c %D%/untar.h \
@@ -64,6 +64,6 @@ check_PROGRAMS += tests/unit/fake_hutchd
 tests_unit_fake_hutchd_SOURCES = tests/unit/fake_hutchd.c
 tests_unit_fake_hutchd_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_fake_hutchd_LDADD = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
-TESTS += tests/unit/test_client.sh tests/unit/test_cli_man.sh tests/unit/test_cli_completion.sh tests/e2e/cli_fake.sh \
+TESTS += tests/unit/test_client.sh tests/unit/test_cli_man.sh tests/unit/test_cli_kinds.sh tests/unit/test_cli_completion.sh tests/e2e/cli_fake.sh \
 	tests/e2e/screen_fake.sh
 endif

@@ -63,6 +63,45 @@ static void print_event(json_t *event, void *user)
     out_line_end();
 }
 
+/* ---- kinds ---- */
+
+static const struct {
+    const char *kind, *subs;
+} kinds[] = {
+#define X(kind, subs) {kind, subs},
+#include "cli/log_kinds.def"
+#undef X
+};
+
+/* Whether word is one of the words of a list with blanks between. */
+static bool one_of(const char *list, const char *word)
+{
+    autofree char *all = xasprintf(" %s ", list);
+    autofree char *one = xasprintf(" %s ", word);
+    return !strchr(word, ' ') && strstr(all, one);
+}
+
+/* A kind that no event can have is a slip, not an empty answer: names the kinds, or those below one. */
+static int check_kind(const char *wanted, struct error **err)
+{
+    size_t len = strcspn(wanted, ".");
+    autofree char *safe = text_safe(wanted);
+    autofree char *list = xstrdup("");
+    for (size_t i = 0; i < countof(kinds); i++) {
+        if (strlen(kinds[i].kind) == len && strncmp(kinds[i].kind, wanted, len) == 0) {
+            if (!wanted[len] || one_of(kinds[i].subs, wanted + len + 1))
+                return 0;
+            error_set(err, ERROR_USAGE, "there is no kind of event \"%s\"", safe);
+            return error_hint(err, "of %s there are: %s", kinds[i].kind, kinds[i].subs);
+        }
+        char *longer = xasprintf("%s%s%s", list, i ? ", " : "", kinds[i].kind);
+        free(list);
+        list = longer;
+    }
+    error_set(err, ERROR_USAGE, "there is no kind of event \"%s\"", safe);
+    return error_hint(err, "one of: %s; or one of its own, as lifecycle.start", list);
+}
+
 /* The query string of the events that are asked for. Caller frees. */
 static int query_of(const struct args *args, const char *name, char **ret_path, struct error **err)
 {
@@ -85,7 +124,10 @@ static int run_log(const struct args *args, struct error **err)
 {
     auto(client) struct client *client = NULL;
     autofree char *name = NULL, *path = NULL;
-    int rc = client_connect(true, &client, err);
+    const char *kind = args_value(args, "kind");
+    int rc = kind ? check_kind(kind, err) : 0;
+    if (rc == 0)
+        rc = client_connect(true, &client, err);
     if (rc == 0 && !args_has(args, "all-projects"))
         rc = project_name(client, args_word(args, 0), &name, err);
     if (rc == 0)
@@ -112,7 +154,7 @@ static int run_log(const struct args *args, struct error **err)
 
 static const struct option_spec log_options[] = {
     {"follow", 'f', NULL, "go on with what happens"},
-    {"kind", 0, "K", "only this kind: exec, lifecycle, git, file ..."},
+    {"kind", 0, "K", "only this kind: daemon, exec, file, finding, git, lifecycle, or one as exec.end"},
     {"since", 0, "T", "from then on: 2h, 3d, 2026-11-29, 2026-11-29T14:00"},
     {"all", 'a', NULL, "all events, not only the last 1000"},
     {"all-projects", 0, NULL, "of every project"},

@@ -239,6 +239,11 @@ is "log --kind" "exec.start" "$("$hutch" log box --kind exec.start --json | jq -
 gives "log of nothing since" 0 "$hutch" log box --since 2099-01-01
 is "  is empty" "" "$output"
 gives "log with a time that is none" 2 "$hutch" log box --since yesterday
+gives "log with a kind that is none: 2" 2 "$hutch" log box --kind foo
+like "  names the kinds" "one of: .*exec, .*lifecycle" "$output"
+gives "  one below a kind" 2 "$hutch" log box --kind exec.foo
+is "every kind that was written is known" "" "$("$hutch" log --all-projects --all --json | jq -r .kind | sort -u |
+    while read -r kind; do "$hutch" log box --kind "$kind" >/dev/null 2>&1 || echo "$kind"; done)"
 timeout 20 "$hutch" log box -f --kind lifecycle >"$home/follow" 2>/dev/null </dev/null &
 follower=$!
 within 30 grep -q lifecycle "$home/follow"
