@@ -226,13 +226,66 @@ static int choose_session(struct client *client, const char *name, json_t **ret_
     return 0;
 }
 
+/* The sessions whose ids begin with what was typed. */
+struct matches {
+    const char *prefix;
+    json_t *one;
+    size_t count;
+    char *list; /* of them all: "id (command), …" */
+};
+
+static void match(json_t *session, void *user)
+{
+    struct matches *matches = user;
+    const char *id = out_string(session, "id"), *label = out_string(session, "label");
+    if (strncmp(id, matches->prefix, strlen(matches->prefix)) != 0)
+        return;
+    autofree char *words = text_safe(*label ? label : out_string(session, "command"));
+    autofree char *safe = text_safe(id);
+    char *longer = xasprintf("%s%s%s (%s)", matches->list, matches->count ? ", " : "", safe, words);
+    free(matches->list);
+    matches->list = longer;
+    json_decref(matches->one);
+    matches->one = json_incref(session);
+    matches->count++;
+}
+
+/* The only session that begins with prefix. ERROR_USAGE names them if there are several. */
+static int show_short(struct client *client, const char *name, const char *prefix, json_t **ret_session,
+                      struct error **err)
+{
+    struct matches matches = {.prefix = prefix, .list = xstrdup("")};
+    autofree char *path = project_path(name, "/sessions");
+    int rc = client_lines(client, "GET", path, NULL, match, &matches, NULL, err);
+    autofree char *list = matches.list;
+    auto(json) json_t *one = matches.one;
+    autofree char *safe = text_safe(prefix);
+    if (rc < 0)
+        return rc;
+    if (matches.count == 1) {
+        *ret_session = steal(&one);
+        return 0;
+    }
+    if (matches.count > 1) {
+        error_set(err, ERROR_USAGE, "%zu sessions of \"%s\" begin with \"%s\"", matches.count, name, safe);
+        return error_hint(err, "which one: %s", list);
+    }
+    error_set(err, ERROR_NOT_FOUND, "no session of \"%s\" is or begins with \"%s\"", name, safe);
+    return error_hint(err, "hutch sessions %s lists them", name);
+}
+
 static int show_session(struct client *client, const char *name, const char *id, json_t **ret_session,
                         struct error **err)
 {
+    auto(error) struct error *own = NULL;
     autofree char *encoded = json_url_encode(id, strlen(id));
     autofree char *path = project_path(name, "/sessions/%s", encoded);
-    int rc = client_call(client, "GET", path, NULL, ret_session, err);
-    return rc == -ERROR_NOT_FOUND ? error_hint(err, "hutch sessions %s lists them", name) : rc;
+    int rc = *id ? client_call(client, "GET", path, NULL, ret_session, &own)
+                 : error_set(&own, ERROR_USAGE, "a session's id cannot be empty");
+    /* what cannot be an id is refused as that: it may be the beginning of one all the same */
+    if (rc == -ERROR_NOT_FOUND || (rc == -ERROR_INVALID && *id))
+        return show_short(client, name, id, ret_session, err);
+    return error_move(err, &own);
 }
 
 /* One word is a project's name, or else the id of a session of this folder's project. */
@@ -243,13 +296,15 @@ static int find_session(struct client *client, const struct args *args, char **r
     autofree char *name = NULL;
     int rc;
     if (first && !id) {
-        auto(error) struct error *own = NULL;
+        auto(error) struct error *own = NULL, *why = NULL;
         auto(json) json_t *project = NULL;
         rc = project_show(client, first, &project, &own);
-        if (rc == -ERROR_NOT_FOUND && project_name(client, NULL, &name, NULL) == 0 &&
-            show_session(client, name, first, ret_session, NULL) == 0) {
-            *ret_name = steal(&name);
-            return 0;
+        if (rc == -ERROR_NOT_FOUND && project_name(client, NULL, &name, NULL) == 0) {
+            int found = show_session(client, name, first, ret_session, &why);
+            if (found == 0)
+                *ret_name = steal(&name);
+            if (found == 0 || found == -ERROR_USAGE) /* several begin so: it was meant as a session */
+                return error_move(err, &why);
         }
         if (rc < 0)
             return error_move(err, &own);

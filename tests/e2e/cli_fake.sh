@@ -130,6 +130,21 @@ is "TERM leaves the session too" 143 $?
 is "  attach has shown all of it" "$(seq -f 'n=%.0f' 40)" "$(tr -d '\r' <"$home/seen" | head -40)"
 id=$("$hutch" sessions box --json | jq -r 'select(.state=="running") | .id')
 gives "attach to an id that is not there" 5 "$hutch" attach box nope
+"$hutch" attach box "${id:0:8}" --raw </dev/null >"$home/short" 2>&1 &
+client=$!
+within 60 grep -q '^n=40' "$home/short"
+kill $client
+wait $client
+like "attach by the beginning of an id" '^n=1' "$(cat "$home/short")"
+other=$(api POST /v1/projects/box/sessions -d '{"argv":["sleep","60"],"user":"root","cwd":"/"}' | jq -r .id)
+common=$(printf '%s\n%s\n' "$id" "$other" | sed -e 'N;s/^\(.*\).*\n\1.*$/\1/')
+if [ -n "$common" ]; then
+    gives "attach by what two ids begin with: 2" 2 "$hutch" attach box "$common"
+    like "  names them" "$id .*$other|$other .*$id" "$output"
+else
+    gives "attach by no id at all" 2 "$hutch" attach box ''
+fi
+api DELETE "/v1/projects/box/sessions/$other" >/dev/null
 python3 - "$hutch" "$id" >"$home/attached" <<'PY'
 import os, pty, sys, time
 pid, fd = pty.fork()
