@@ -82,6 +82,27 @@ static char *number_text(const char *key, int64_t value)
     return xasprintf("%lld", (long long)value);
 }
 
+/* The name of a member as a template's file has it (hutch-template(5)), or a member of the base with the
+ * same manners. Caller frees. */
+static char *key_text(const char *key)
+{
+    static const struct {
+        const char *member, *key;
+    } table[] = {
+        {"kernel_package", "kernel"},
+        {"cpu_model", "cpu"},
+        {"kernel", "kernel-version"}, /* of the base */
+        {"built_ns", "built-at"},
+    };
+    for (size_t i = 0; i < countof(table); i++)
+        if (!strcmp(table[i].member, key))
+            return xstrdup(table[i].key);
+    char *text = xstrdup(key);
+    for (char *c = text; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    return text;
+}
+
 static void print_pair(const char *key, const char *text)
 {
     autofree char *safe_key = text_safe(key);
@@ -95,7 +116,8 @@ static void print_members(const char *prefix, const json_t *object)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        autofree char *name = xasprintf("%s%s", prefix, key);
+        autofree char *own = key_text(key);
+        autofree char *name = xasprintf("%s%s", prefix, own);
         size_t i;
         json_t *item;
         json_array_foreach(value, i, item)

@@ -59,6 +59,9 @@ gives "template ls" 0 "$hutch" template ls
 like "  the base is there" "^debian-13 +built" "$output"
 gives "template show" 0 "$hutch" template show debian-13
 like "  its packages" "^packages" "$output"
+like "  by the names that its file has" "^kernel +linux-image" "$output"
+is "    all of them" "" "$(sed -nE 's/^([a-z-]+) = ?.*/\1/p' "$(sed -nE 's/^path +//p' <<<"$output")" |
+    while read -r key; do grep -q "^$key " <<<"$output" || echo "$key"; done)"
 gives "template rm of a base that is stood on" 1 "$hutch" template rm debian-13 --yes
 gives "template build of what is there" 0 "$hutch" template build debian-13
 "$hutch" doctor >"$home/doctor" 2>&1

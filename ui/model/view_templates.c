@@ -214,10 +214,18 @@ static void member(struct doc *out, const json_t *json, const char *key, const c
 
 static void detail(const struct app *app, uint64_t number, struct doc *out)
 {
-    static const char *const members[][2] = {
-        {"distribution", "system"}, {"suite", "suite"}, {"architecture", "for"}, {"packages", "packages"},
-        {"setup", "then"},          {"user", "user"},   {"kernel", "kernel"},    {"projects", "used by"},
-        {"mirror", "mirror"},       {"path", "file"}};
+    /* what the file says stands under the file's own keys */
+    static const char *const members[][2] = {{"distribution", "distribution"},
+                                             {"suite", "suite"},
+                                             {"architecture", "architecture"},
+                                             {"packages", "packages"},
+                                             {"setup", "setup"},
+                                             {"user", "user"},
+                                             {"kernel_package", "kernel"},
+                                             {"kernel", "its version"},
+                                             {"projects", "used by"},
+                                             {"mirror", "mirror"},
+                                             {"path", "file"}};
     const struct template_row *row = templates_find(&app->templates, number);
     char size[UNITS_SIZE_MAX], when[24];
     if (!row)
@@ -235,7 +243,7 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
     if (row->size > 0)
         doc_add(out, STYLE_NORMAL, "size", units_format_size((uint64_t)row->size, size));
     if (row->disk_min > 0)
-        doc_addf(out, STYLE_NORMAL, "disk", "%s at least", units_format_size((uint64_t)row->disk_min, size));
+        doc_addf(out, STYLE_NORMAL, "disk-min", "%s", units_format_size((uint64_t)row->disk_min, size));
     for (size_t i = 0; i < countof(members); i++)
         member(out, row->json, members[i][0], members[i][1]);
 }
