@@ -5,8 +5,10 @@
 #include "base/units.h"
 #include "cli/out.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define REDRAW_NS 100000000 /* not more often than ten times a second */
 
@@ -91,12 +93,38 @@ static void on_line(json_t *line, void *user)
     progress_line(user, line);
 }
 
+/* ---- ^C ---- */
+
+/* ^C ends us, never the work: that is said, by what a handler may call. */
+static void on_interrupt(int number)
+{
+    static const char text[] =
+        "\nhutch: no longer watched; hutchd goes on with it, and the same command watches it again\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+    (void)written;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void watch_interrupt(struct sigaction *old)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = (int)(SA_NODEFER | SA_RESETHAND);
+    sigaction(SIGINT, NULL, old);
+    if (old->sa_handler == SIG_DFL) /* who ignores it goes on ignoring it */
+        sigaction(SIGINT, &action, NULL);
+}
+
 int progress_call(struct client *client, const char *method, const char *path, const json_t *body,
                   json_t **ret_result, struct error **err)
 {
     struct progress progress;
+    struct sigaction old;
     progress_init(&progress);
+    watch_interrupt(&old);
     int rc = client_lines(client, method, path, body, on_line, &progress, ret_result, err);
+    sigaction(SIGINT, &old, NULL);
     progress_finish(&progress);
     return rc;
 }

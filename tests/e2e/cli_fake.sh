@@ -34,6 +34,13 @@ gives "up" 0 "$hutch" up box --memory 256M --cpus 1 --disk 16G
 like "  says the state" "^box ready in" "$output"
 like "  and that it is slow" "EMULATED" "$output"
 gives "up again" 0 "$hutch" up box
+is "  which says that no more" "" "$(grep -F 'begins empty' <<<"$output")"
+printf start=slow >"$home/data/fake/faults"
+"$hutch" stop box >/dev/null 2>&1
+timeout -s INT 1 "$hutch" start box >"$home/interrupted" 2>&1
+like "^C says that the work goes on" "hutchd goes on with it" "$(cat "$home/interrupted")"
+: >"$home/data/fake/faults"
+gives "  and the same command watches it again" 0 "$hutch" start box
 gives "ls" 0 "$hutch" ls
 like "  the table" "^PROJECT +STATE" "$output"
 like "  the row" "^box +run" "$output"
