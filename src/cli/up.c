@@ -129,6 +129,39 @@ static int set_place(struct client *client, json_t *body, const struct args *arg
     return rc;
 }
 
+/* Whether the request is for a project that is there already. */
+static bool is_there(struct client *client, const json_t *body)
+{
+    const char *name = out_string(body, "name"), *folder = out_string(body, "folder");
+    auto(json) json_t *found = NULL, *project = NULL;
+    if (!*name) { /* a parent folder's project is another one */
+        autofree char *encoded = json_url_encode(folder, strlen(folder));
+        autofree char *path = xasprintf("/v1/find?folder=%s", encoded);
+        if (client_call(client, "GET", path, NULL, &found, NULL) < 0)
+            return false;
+        name = out_string(found, "name");
+    }
+    if (project_show(client, name, &project, NULL) < 0)
+        return false;
+    return json_object_get(body, "name") || strcmp(out_string(project, "folder"), folder) == 0;
+}
+
+/* A new machine without code in it may not be what was meant: said before the time it takes, and no question.
+ */
+static void note_empty(struct client *client, const json_t *body)
+{
+    const char *name = out_string(body, "name"), *folder = out_string(body, "folder");
+    autofree char *here = *folder ? NULL : realpath(".", NULL);
+    const char *place = *folder ? folder : here ? here : ".";
+    if (json_array_size(json_object_get(body, "repos")) > 0 || in_repository(place) || is_there(client, body))
+        return;
+    autofree char *safe = text_safe(place);
+    out_note("no git repository in \"%s\": the machine begins empty", safe);
+    out_note(
+        "  hutch up%s%s --repo URL-or-PATH brings code in, also later; hutch cp FILE %s: brings files in",
+        *name ? " " : "", name, name);
+}
+
 static int fill_body(struct client *client, json_t *body, const struct args *args, struct error **err)
 {
     const char *cpus = args_value(args, "cpus"), *template = args_value(args, "template");
@@ -160,6 +193,8 @@ static int run_up(const struct args *args, struct error **err)
     int rc = client_connect(true, &client, err);
     if (rc == 0)
         rc = fill_body(client, body, args, err);
+    if (rc == 0)
+        note_empty(client, body);
     if (rc == 0)
         rc = progress_call(client, "POST", "/v1/projects", body, &project, err);
     if (rc < 0)

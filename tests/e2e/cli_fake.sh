@@ -33,6 +33,8 @@ like "  the nearest" "debian-13" "$output"
 gives "up" 0 "$hutch" up box --memory 256M --cpus 1 --disk 16G
 like "  says the state" "^box ready in" "$output"
 like "  and that it is slow" "EMULATED" "$output"
+like "  and that nothing is in it" "no git repository in .*/here.*begins empty" "$output"
+like "  and what brings something in" "hutch up box --repo .*hutch cp FILE box:" "$output"
 gives "up again" 0 "$hutch" up box
 is "  which says that no more" "" "$(grep -F 'begins empty' <<<"$output")"
 printf start=slow >"$home/data/fake/faults"
