@@ -372,54 +372,83 @@ static int insert_record(struct journal *journal, const struct record *record, c
     return rc;
 }
 
-/* Appends under the lock. */
-static int append_locked(struct journal *journal, const struct event *event, bool durable, struct error **err)
+/* Inserts the next row and moves the end of the chain, in memory too. */
+static int append_row(struct journal *journal, const struct event *event, struct error **err)
 {
-    int rc = journal->stale ? read_last(journal, err) : 0;
-    if (rc < 0)
-        return rc;
-    int64_t seq = journal->last_seq + 1;
-    bool anchor = seq - journal->anchored_seq >= ANCHOR_ROWS || seq % ANCHOR_ROWS == 0 ||
-                  units_monotonic_ns() - journal->anchored_at >= ANCHOR_SECONDS * INT64_C(1000000000);
-    if ((rc = set_sync(journal, durable || anchor, err)) < 0)
-        return rc;
-
     struct text texts[RECORD_TEXTS] = {0};
     struct record record;
     uint8_t hash[HASH_SIZE];
     char prev_hex[HEX_SIZE], hash_hex[HEX_SIZE];
-    fill_record(event, seq, texts, &record);
+
+    fill_record(event, journal->last_seq + 1, texts, &record);
     chain_hash(&journal->chain, journal->last_hash, &record, hash);
     hash_to_hex(journal->last_hash, prev_hex);
     hash_to_hex(hash, hash_hex);
-    rc = insert_record(journal, &record, prev_hex, hash_hex, err);
+    int rc = insert_record(journal, &record, prev_hex, hash_hex, err);
     for (size_t i = 0; i < RECORD_TEXTS; i++)
         text_finish(&texts[i]);
-    if (rc < 0) {
+    if (rc < 0)
+        return rc;
+    journal->last_seq++;
+    memcpy(journal->last_hash, hash, HASH_SIZE);
+    return 0;
+}
+
+/* Rows as one transaction; a single one is one by itself. */
+static int append_rows(struct journal *journal, const struct event *events, size_t count, struct error **err)
+{
+    bool group = count > 1;
+    int rc = group ? execute(journal, "BEGIN IMMEDIATE", err) : 0;
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = append_row(journal, &events[i], err);
+    if (group && rc == 0)
+        rc = execute(journal, "COMMIT", err); /* rolls back when it fails */
+    else if (group && !sqlite3_get_autocommit(journal->writer))
+        sqlite3_exec(journal->writer, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+/* Appends under the lock. */
+static int append_locked(struct journal *journal, const struct event *events, size_t count, bool durable,
+                         struct error **err)
+{
+    int rc = journal->stale ? read_last(journal, err) : 0;
+    if (rc < 0)
+        return rc;
+    int64_t seq = journal->last_seq + (int64_t)count;
+    bool anchor = seq - journal->anchored_seq >= ANCHOR_ROWS ||
+                  seq / ANCHOR_ROWS != journal->last_seq / ANCHOR_ROWS ||
+                  units_monotonic_ns() - journal->anchored_at >= ANCHOR_SECONDS * INT64_C(1000000000);
+    if ((rc = set_sync(journal, durable || anchor, err)) < 0)
+        return rc;
+    if ((rc = append_rows(journal, events, count, err)) < 0) {
         journal->stale = true;
         return rc;
     }
-    journal->last_seq = seq;
-    memcpy(journal->last_hash, hash, HASH_SIZE);
 
-    /* The row is written: an anchor that fails is made up for by the next append. */
+    /* The rows are written: an anchor that fails is made up for by the next append. */
     auto(error) struct error *why = NULL;
     if (anchor && catch_up(journal, &why) == 0 && journal->anchored_seq < seq)
-        write_anchor(journal, seq, hash, &why);
+        write_anchor(journal, seq, journal->last_hash, &why);
     if (why)
         log_debug("journal: no anchor for row %lld: %s", (long long)seq, why->message);
     return 0;
 }
 
-int journal_append(struct journal *journal, const struct event *event, bool durable, int64_t *ret_seq,
-                   struct error **err)
+int journal_append_all(struct journal *journal, const struct event *events, size_t count, bool durable,
+                       int64_t *ret_seq, struct error **err)
 {
-    require(journal->writer);
-    int rc = check_event(event, err);
+    require(journal->writer && count > 0);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = check_event(&events[i], err);
     if (rc < 0)
         return rc;
     pthread_mutex_lock(&journal->write_lock);
-    rc = append_locked(journal, event, durable, err);
+    rc = append_locked(journal, events, count, durable, err);
     int64_t seq = journal->last_seq;
     void (*fn)(int64_t, void *) = journal->on_append;
     void *user = journal->on_append_user;
@@ -431,6 +460,12 @@ int journal_append(struct journal *journal, const struct event *event, bool dura
     if (fn)
         fn(seq, user);
     return 0;
+}
+
+int journal_append(struct journal *journal, const struct event *event, bool durable, int64_t *ret_seq,
+                   struct error **err)
+{
+    return journal_append_all(journal, event, 1, durable, ret_seq, err);
 }
 
 int64_t journal_last_seq(struct journal *journal)

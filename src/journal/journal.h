@@ -50,6 +50,11 @@ void journal_close(struct journal *journal);
 int journal_append(struct journal *journal, const struct event *event, bool durable, int64_t *ret_seq,
                    struct error **err);
 
+/* Appends count events (1 or more) as one transaction: all of them or none. *ret_seq (may be NULL) is the last
+ * one's number. on_append is called once, with that number. */
+int journal_append_all(struct journal *journal, const struct event *events, size_t count, bool durable,
+                       int64_t *ret_seq, struct error **err);
+
 struct journal_query {
     const char *project; /* NULL: all */
     const char *kind;    /* "exec" matches exec and exec.*; NULL: all */

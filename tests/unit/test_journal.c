@@ -460,6 +460,65 @@ static void a_full_disk_fails_and_recovers(void **state)
         fail_msg("%s", found.words);
 }
 
+/* A group is one act: in order, chained, with its anchors; one bad event leaves none of it. */
+static void groups_are_whole(void **state)
+{
+    autofree char *path = database(state);
+    struct journal *journal = open_at(path);
+    struct event events[600];
+    int64_t seq = 0;
+    int calls = 0;
+
+    for (size_t i = 0; i < countof(events); i++) {
+        events[i] = (struct event)EVENT_INIT;
+        events[i].kind = "egress.open";
+        events[i].project = "shop";
+        events[i].subject = "docs.rs:443";
+    }
+    append_nth(journal, 1);
+    journal_on_append(journal, count_up, &calls);
+    assert_ok(journal_append_all(journal, events, countof(events), false, &seq, &err));
+    assert_int_equal(seq, 1 + (int64_t)countof(events));
+    assert_int_equal(calls, 1);
+    events[7].kind = "nonsense";
+    assert_error(journal_append_all(journal, events, countof(events), false, &seq, &err), ERROR_INVALID,
+                 "nonsense");
+    assert_int_equal(journal_last_seq(journal), 1 + (int64_t)countof(events));
+    append_nth(journal, 2);
+    journal_close(journal);
+    assert_whole(path);
+    autofree char *anchors = xasprintf("%s.anchors", path);
+    autofree char *text = NULL;
+    size_t len;
+    assert_ok(file_read(anchors, 1 << 20, &text, &len, &err));
+    assert_non_null(strstr(text, " 256 "));
+    assert_non_null(strstr(text, " 512 "));
+}
+
+/* A commit that fails halfway through a group takes all of it back. */
+static void a_group_that_fails_leaves_nothing(void **state)
+{
+    autofree char *path = database(state);
+    struct journal *journal = open_at(path);
+    struct event events[3] = {EVENT_INIT, EVENT_INIT, EVENT_INIT};
+
+    for (size_t i = 0; i < countof(events); i++) {
+        events[i].kind = "egress.open";
+        events[i].subject = i == 2 ? "the third" : "one";
+    }
+    append_nth(journal, 1);
+    assert_int_equal(sql_on(path, "CREATE TRIGGER third BEFORE INSERT ON event WHEN NEW.subject = 'the third'"
+                                  " BEGIN SELECT RAISE(ABORT, 'no third'); END"),
+                     SQLITE_OK);
+    assert_error(journal_append_all(journal, events, countof(events), false, NULL, &err), ERROR_IO,
+                 "no third");
+    assert_int_equal(sql_on(path, "DROP TRIGGER third"), SQLITE_OK);
+    assert_ok(journal_append_all(journal, events, countof(events), false, NULL, &err));
+    assert_int_equal(journal_last_seq(journal), 4);
+    journal_close(journal);
+    assert_whole(path);
+}
+
 static void speed_is_told(void **state)
 {
     autofree char *path = database(state);
@@ -497,6 +556,8 @@ int main(void)
         scratch_test(kills_lose_nothing),
         scratch_test(a_file_that_cannot_grow_fails_and_recovers),
         scratch_test(a_full_disk_fails_and_recovers),
+        scratch_test(groups_are_whole),
+        scratch_test(a_group_that_fails_leaves_nothing),
         scratch_test(speed_is_told),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
