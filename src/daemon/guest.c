@@ -24,6 +24,7 @@
 #define SAVE_MS        1000 /* pause before a key is recorded again that could not be */
 #define TALK_MAX       500  /* messages about ports that a worker may send in */
 #define TALK_MS        10000
+#define FLOWS_MAX      200000 /* messages about flows in the same time: 2 000 new ones a second are less */
 
 /* hutchd's side of one port. */
 struct side {
@@ -50,7 +51,7 @@ struct guest {
     struct guest_calls calls;
     bool running, up, off, destroyed;
     uint64_t talk_since;
-    unsigned talk;
+    unsigned talk, flow_talk;
     uint64_t crashes[CRASHES_KEPT]; /* times of the last ones, a ring */
     unsigned crash_count;
     int64_t down_since_ns;
@@ -162,6 +163,14 @@ void guest_cancel(struct guest *guest, uint32_t id)
 
     if (guest->worker && guest_calls_has(&guest->calls, id))
         guest_worker_send(guest->worker, &message, sizeof(message), -1);
+}
+
+void guest_flow_send(struct guest *guest, const void *message, size_t len, int fd)
+{
+    if (guest->worker)
+        guest_worker_send(guest->worker, message, len, fd);
+    else
+        cleanup_close(&fd);
 }
 
 /* ---- ports ---- */
@@ -276,24 +285,27 @@ static void take_alert(struct guest *guest, const struct wmsg_alert *message)
 }
 
 /* Each word about a port costs work here (a connection, a durable write): its number is limited. */
-static bool may_talk(struct guest *guest)
+static bool may_talk(struct guest *guest, bool flow)
 {
     uint64_t now = uv_now(guest->options.loop);
 
     if (now - guest->talk_since > TALK_MS) {
         guest->talk_since = now;
-        guest->talk = 0;
+        guest->talk = guest->flow_talk = 0;
     }
-    return ++guest->talk <= TALK_MAX;
+    return flow ? ++guest->flow_talk <= FLOWS_MAX : ++guest->talk <= TALK_MAX;
 }
 
 /* One checked message; false: it has no place here. */
 static bool take_message(struct guest *guest, const void *data)
 {
     uint32_t type = *(const uint32_t *)data;
+    bool flow = type >= WMSG_FLOW_ASK && type <= WMSG_FLOW_END;
 
-    if (type != WMSG_ITEM && type != WMSG_RESULT && type != WMSG_HEAD && !may_talk(guest))
+    if (type != WMSG_ITEM && type != WMSG_RESULT && type != WMSG_HEAD && !may_talk(guest, flow))
         return false;
+    if (flow)
+        return guest->options.on_flow && guest->options.on_flow(guest, data, guest->options.user);
     switch (type) {
     case WMSG_PORT_NEEDED: {
         struct side *side = &guest->sides[((const struct wmsg_port *)data)->port];
@@ -383,6 +395,8 @@ static void forget_worker(struct guest *guest, const char *why)
     }
     set_up(guest, false);
     guest_calls_fail(&guest->calls, why);
+    if (guest->options.on_flows_lost)
+        guest->options.on_flows_lost(guest, guest->options.user);
 }
 
 static void on_worker_gone(int status, void *user)

@@ -27,6 +27,11 @@ struct guest_options {
     /* control came into step (up) or was lost */
     void (*on_state)(struct guest *guest, bool up, void *user);
     void (*on_alert)(struct guest *guest, const char *text, void *user);
+    /* Egress: a checked message of worker/flow_proto.h; its first field says which. false: it has no place, and
+     * the worker is ended. NULL: the worker may send none. */
+    bool (*on_flow)(struct guest *guest, const void *message, void *user);
+    /* The worker is gone, and all flows with it. */
+    void (*on_flows_lost)(struct guest *guest, void *user);
     void *user;
     unsigned crashes_max; /* ends of the worker within a minute after which it stays off; 0: 5 */
 };
@@ -39,6 +44,10 @@ void guest_set_running(struct guest *guest, bool running);
 void guest_revive(struct guest *guest);
 bool guest_up(const struct guest *guest);
 pid_t guest_worker_pid(const struct guest *guest);
+
+/* Sends a message of worker/flow_proto.h, with a descriptor (closed here) or -1. Dropped when there is no
+ * worker: its flows have ended then. */
+void guest_flow_send(struct guest *guest, const void *message, size_t len, int fd);
 
 /* A call. path and body are copied. stream: -1, or one end of a SOCK_STREAM pair that goes to the worker
  * (owned by the call, also when it fails). Of the other end: shutdown(SHUT_WR) is the end of the body, and it

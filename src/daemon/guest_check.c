@@ -27,7 +27,8 @@ static bool check_session(const struct guest_session *s)
            TERMINATED(s->cwd) && TERMINATED(s->user) && TERMINATED(s->label);
 }
 
-/* A name is one path element; what was asked for by "/" or by "FOLDER/." has no better name than its last part. */
+/* A name is one path element; what was asked for by "/" or by "FOLDER/." has no better name than its last
+ * part. */
 static bool check_name(const struct guest_file *f)
 {
     const char *name = f->name;
@@ -101,7 +102,7 @@ bool guest_check_message(const void *data, size_t len)
         return len == sizeof(*m) && m->port < PORT_COUNT && TERMINATED(m->text);
     }
     default:
-        return false;
+        return guest_check_flow(data, len);
     }
 }
 

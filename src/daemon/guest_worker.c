@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/spawn.h"
 #include "worker/channel.h"
+#include "worker/flow_proto.h"
 #include "worker/proto.h"
 
 #include <errno.h>
@@ -16,7 +17,11 @@
 
 #define STOP_MS     1000
 #define SEND_BUFFER (512 * 1024) /* a whole call fits, and a few hundred list elements */
-#define MESSAGE_MAX sizeof(struct wmsg_item)
+/* The largest that a worker sends: a list element, a flow's request. */
+#define MESSAGE_MAX 8192
+_Static_assert(sizeof(struct wmsg_item) <= MESSAGE_MAX && sizeof(struct wmsg_flow_ask) <= MESSAGE_MAX &&
+                   sizeof(struct wmsg_flow_request) <= MESSAGE_MAX,
+               "every message of a worker fits");
 
 struct guest_worker {
     const struct guest_worker_ops *ops;

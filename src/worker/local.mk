@@ -15,7 +15,7 @@ noinst_LIBRARIES += libguestlink.a
 libguestlink_a_SOURCES = \
 	src/daemon/guest.c src/daemon/guest.h src/daemon/guest_internal.h src/daemon/guest_pool.c \
 	src/daemon/guest_calls.c src/daemon/guest_calls.h \
-	src/daemon/guest_worker.c src/daemon/guest_worker.h src/daemon/guest_check.c src/daemon/guest_check.h \
+	src/daemon/guest_worker.c src/daemon/guest_worker.h src/daemon/guest_check.c src/daemon/guest_check.h src/daemon/flow_check.c \
 	src/worker/channel.c
 libguestlink_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS)
 

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "daemon/guest_check.h"
+#include "worker/flow_proto.h"
 #include "worker/channel.h"
 #include "worker/confine.h"
 #include "worker/decode.h"
@@ -203,6 +204,54 @@ static void test_check(void **state)
     assert_false(guest_check_message(&port, 3));
 }
 
+/* Every text must end within its field, every number be in its range, every size exact. */
+static void test_check_flow(void **state)
+{
+    struct wmsg_flow_ask ask = {.type = WMSG_FLOW_ASK, .flow = 7, .authority = "docs.rs:443"};
+    struct wmsg_flow_ask bad = ask;
+
+    memcpy(ask.claim.argv, "curl\0-v\0", 9);
+    ask.claim.argc = 2;
+    assert_true(guest_check_message(&ask, sizeof(ask)));
+    assert_false(guest_check_message(&ask, sizeof(ask) - 1));
+    bad.flow = 0;
+    assert_false(guest_check_message(&bad, sizeof(bad)));
+    bad = ask;
+    bad.entrance = FLOW_ENTRANCE_COUNT;
+    assert_false(guest_check_message(&bad, sizeof(bad)));
+    bad = ask;
+    memset(bad.authority, 'a', sizeof(bad.authority));
+    assert_false(guest_check_message(&bad, sizeof(bad)));
+    bad = ask;
+    bad.claim.argc = 1;
+    assert_false(guest_check_message(&bad, sizeof(bad)));
+    bad.claim.argc = UINT32_MAX;
+    assert_false(guest_check_message(&bad, sizeof(bad)));
+    bad = ask;
+    memset(bad.claim.argv, 'a', sizeof(bad.claim.argv));
+    assert_false(guest_check_message(&bad, sizeof(bad)));
+
+    struct wmsg_flow_ready ready = {.type = WMSG_FLOW_READY, .flow = 7, .alpn_count = FLOW_ALPN_MAX};
+    assert_true(guest_check_message(&ready, sizeof(ready)));
+    memset(ready.alpn[FLOW_ALPN_MAX - 1], 'h', sizeof(ready.alpn[0]));
+    assert_false(guest_check_message(&ready, sizeof(ready)));
+    ready.alpn_count = FLOW_ALPN_MAX + 1;
+    assert_false(guest_check_message(&ready, sizeof(ready)));
+
+    struct wmsg_flow_request request = {
+        .type = WMSG_FLOW_REQUEST, .flow = 7, .number = 1, .method = "GET", .path = "/a"};
+    assert_true(guest_check_message(&request, sizeof(request)));
+    request.path[0] = 'a';
+    assert_false(guest_check_message(&request, sizeof(request)));
+
+    struct wmsg_flow_end end = {.type = WMSG_FLOW_END, .flow = 7, .end = FLOW_END_LOST};
+    assert_true(guest_check_message(&end, sizeof(end)));
+    end.end = FLOW_END_COUNT;
+    assert_false(guest_check_message(&end, sizeof(end)));
+    struct wmsg_flow_cut cut = {.type = WMSG_FLOW_CUT, .flow = 7};
+    assert_false(guest_check_message(&cut, sizeof(cut)));
+}
+
 /* ---- channel ---- */
 
 struct receiver {
@@ -353,7 +402,8 @@ int main(void)
         cmocka_unit_test(test_decode_takes),     cmocka_unit_test(test_decode_refuses),
         cmocka_unit_test(test_decode_cuts_text), cmocka_unit_test(test_decode_refusal),
         cmocka_unit_test(test_decode_number),    cmocka_unit_test(test_check),
-        cmocka_unit_test(test_channel),          cmocka_unit_test(test_confine),
+        cmocka_unit_test(test_check_flow),       cmocka_unit_test(test_channel),
+        cmocka_unit_test(test_confine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
