@@ -46,6 +46,8 @@ seccomp\.h      src/vm/ src/worker/ src/repo/ src/keeper/ ui/
 curl/           src/keeper/ src/image/
 jansson\.h      src/wire/ src/vm/ src/image/ src/worker/ src/keeper/ src/repo/ src/daemon/ src/client/ src/cli/ src/guest/ ui/
 vterm\.h        ui/pane/ tests/
+libpsl\.h       src/policy/suffix
+idn2\.h         src/policy/host_idn
 uv\.h           src/wire/ src/worker/ src/keeper/ src/egress/ src/repo/ src/daemon/ src/client/ src/cli/ src/guest/ ui/
 openssl/        src/base/file_hash src/conf/ src/journal/ src/image/ src/keeper/ src/approval/ src/repo/ src/daemon/
 '
