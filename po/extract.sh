@@ -20,6 +20,7 @@ take() { # take ARGUMENT-OF-xgettext... : adds to what was taken so far
 
 take -k -kX:3 ui/actions.def
 take -k -kX:4 ui/actions.def
+take -k -kX:4 src/daemon/steps.def
 take -k -kX:6 ui/options.def
 take -k -kX:3 ui/styles.def
 take -k -k_ -kN_ -kngettext:1,2 --flag=_:1:pass-c-format --flag=N_:1:pass-c-format \

@@ -58,7 +58,7 @@ void words_begin(void)
     textdomain(DOMAIN);
 }
 
-const char *words(const char *english)
+const char *words_find(const char *english)
 {
     return english && *english ? gettext(english) : english; /* of "" gettext has the catalogue's head */
 }

@@ -12,11 +12,11 @@
 void words_begin(void);
 /* The translation of a message, or the message itself; "" and NULL are returned as they are. Static, safe to
  * keep. */
-const char *words(const char *english) __attribute__((format_arg(1)));
+const char *words_find(const char *english) __attribute__((format_arg(1)));
 
 /* _: the translation. N_: only marks a message for the catalogue (po/extract.sh), in a table that is
  * translated when it is shown. For numbers: ngettext(). */
-#define _(english)  words(english)
+#define _(english)  words_find(english)
 #define N_(english) english
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -55,7 +56,7 @@ const char *act_label(const struct app *app, enum view_id view, enum action acti
     uint64_t identity = app_cursor(app, view);
     const struct view *of = view_table[act_row(app, view, &identity, action)];
     const char *word = of->says ? of->says(app, identity, action) : NULL;
-    return word ? word : action_table[action].label;
+    return word ? word : action_label(action);
 }
 
 /* "{project}" and "{session}" of a twin in a row's words. */
@@ -101,7 +102,7 @@ static void perform(struct app *app, enum view_id view, uint64_t identity, enum 
                     const char *way_back, struct effects *effects)
 {
     if (!view_table[view]->act || !view_table[view]->act(app, identity, action, effects)) {
-        app_say(app, STYLE_WARN, "%s does not work here", action_table[action].label);
+        app_say(app, STYLE_WARN, _("%s does not work here"), action_label(action));
         return;
     }
     if (way_back)
@@ -117,9 +118,12 @@ static bool refuse_gone(struct app *app, enum view_id view, uint64_t identity)
         return false;
     list->gone = false;
     autofree char *now = name_of(app, view, list->cursor);
-    app_say(app, STYLE_WARN, "nothing was done: \"%s\" went away%s%s%s",
-            list->gone_name ? list->gone_name : "the row", now ? "; the cursor is on \"" : "", now ? now : "",
-            now ? "\" now" : "");
+    const char *gone = list->gone_name ? list->gone_name : _("the row");
+    if (now)
+        app_say(app, STYLE_WARN, _("nothing was done: \"%s\" went away; the cursor is on \"%s\" now"), gone,
+                now);
+    else
+        app_say(app, STYLE_WARN, _("nothing was done: \"%s\" went away"), gone);
     return true;
 }
 
@@ -130,7 +134,7 @@ static void ask(struct app *app, const struct confirm *confirm)
     app->confirm = *confirm;
     app->confirm.on = true;
     if (!app->confirm.words.question)
-        app->confirm.words.question = xasprintf("%s %s?", action_table[confirm->action].label, confirm->name);
+        app->confirm.words.question = xasprintf(_("%s %s?"), action_label(confirm->action), confirm->name);
     if (confirm->weight == WEIGHT_SEVERE) {
         app->input_use = INPUT_NAME;
         input_set(&app->input, "");
@@ -147,8 +151,9 @@ void act_begin(struct app *app, enum view_id view, uint64_t identity, enum actio
     autofree char *name = name_of(app, view, identity);
     if (!name) {
         bool gone = identity && app->lists[view].gone_name;
-        app_say(app, STYLE_WARN, gone ? "nothing was done: \"%s\" went away" : "there is nothing here to %s",
-                gone ? app->lists[view].gone_name : action_table[action].label);
+        app_say(app, STYLE_WARN,
+                gone ? _("nothing was done: \"%s\" went away") : _("there is nothing here to %s"),
+                gone ? app->lists[view].gone_name : action_label(action));
         return;
     }
     const char *why = of->able ? of->able(app, identity, action) : NULL;
@@ -179,11 +184,11 @@ static void go_on(struct app *app, struct effects *effects)
     const struct view *of = view_table[confirm.view];
     const char *why = name && of->able ? of->able(app, confirm.identity, confirm.action) : NULL;
     if (!name)
-        app_say(app, STYLE_WARN, "nothing was done: \"%s\" went away", confirm.name);
+        app_say(app, STYLE_WARN, _("nothing was done: \"%s\" went away"), confirm.name);
     else if (strcmp(name, confirm.name) != 0)
-        app_say(app, STYLE_WARN, "nothing was done: \"%s\" is \"%s\" now", confirm.name, name);
+        app_say(app, STYLE_WARN, _("nothing was done: \"%s\" is \"%s\" now"), confirm.name, name);
     else if (why)
-        app_say(app, STYLE_WARN, "nothing was done: %s: %s", name, why);
+        app_say(app, STYLE_WARN, _("nothing was done: %s: %s"), name, why);
     else
         perform(app, confirm.view, confirm.identity, confirm.action, NULL, effects);
     act_cancel(app);
@@ -195,12 +200,12 @@ static void answer_name(struct app *app, const struct key_event *key, struct eff
     app->input_error = (free(app->input_error), NULL);
     app->changed = true;
     if (result == INPUT_CANCEL) {
-        app_say(app, STYLE_NORMAL, "nothing was done");
+        app_say(app, STYLE_NORMAL, _("nothing was done"));
         act_cancel(app);
     } else if (result == INPUT_DONE && !strcmp(app->input.text, app->confirm.name)) {
         go_on(app, effects);
     } else if (result == INPUT_DONE) {
-        app->input_error = xstrdup("that is not the name");
+        app->input_error = xstrdup(_("that is not the name"));
     }
 }
 
@@ -217,7 +222,7 @@ void act_answer(struct app *app, const struct key_event *key, struct effects *ef
         go_on(app, effects);
         return;
     }
-    app_say(app, STYLE_NORMAL, "nothing was done");
+    app_say(app, STYLE_NORMAL, _("nothing was done"));
     act_cancel(app);
 }
 

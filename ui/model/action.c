@@ -1,6 +1,7 @@
 #include "ui/model/action.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -24,6 +25,16 @@ static const struct {
 #include "ui/keys.def"
 #undef X
 };
+
+const char *action_label(enum action action)
+{
+    return _(action_table[action].label);
+}
+
+const char *action_help(enum action action)
+{
+    return _(action_table[action].help);
+}
 
 enum action action_find(const char *name)
 {
@@ -96,7 +107,7 @@ int bindings_check(const struct bindings *bindings, struct error **err)
             if (other->map != one->map || !key_equal(&other->key, &one->key))
                 continue;
             key_name(&one->key, name);
-            return error_set(err, ERROR_INVALID, "the key \"%s\" is \"%s\" and \"%s\" in [keys %s]", name,
+            return error_set(err, ERROR_INVALID, _("the key \"%s\" is \"%s\" and \"%s\" in [keys %s]"), name,
                              action_table[other->action].name, action_table[one->action].name,
                              keymap_names[one->map]);
         }
@@ -133,8 +144,8 @@ static int add_names(struct bindings *bindings, enum keymap map, enum action act
         if (key_parse(word, &key, err) < 0)
             return -ERROR_INVALID;
         if (key_reserved(&key))
-            return error_set(err, ERROR_INVALID, "the key \"%s\" belongs to the terminal; choose another one",
-                             word);
+            return error_set(err, ERROR_INVALID,
+                             _("the key \"%s\" belongs to the terminal; choose another one"), word);
         add(bindings, map, &key, action);
     }
     return 0;

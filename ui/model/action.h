@@ -24,6 +24,9 @@ struct action_info {
 };
 /* Indexed by enum action; ACTION_NONE is empty. */
 extern const struct action_info action_table[ACTION_COUNT];
+/* What an act is called in bars, and what it does, in the person's language. */
+const char *action_label(enum action action);
+const char *action_help(enum action action);
 /* By its name, or ACTION_NONE. */
 enum action action_find(const char *name);
 

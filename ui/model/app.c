@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -336,7 +337,7 @@ static void take_settings(struct app *app, const struct message *message, struct
     app->lines_work = app->lines_probed && strcmp(app_lines(app), "no") != 0;
     effects_add(effects, EFFECT_THEME)->number = app->theme;
     effects_add(effects, EFFECT_MOUSE)->number = settings_yes(&app->settings, OPTION_MOUSE);
-    app_say(app, STYLE_GOOD, "the settings were read");
+    app_say(app, STYLE_GOOD, _("the settings were read"));
 }
 
 /* The selected project is the one under the cursor; none is after it went away, until another is chosen. */
@@ -348,8 +349,8 @@ static void settle_projects(struct app *app, struct effects *effects)
     if (!list->gone)
         app_choose_project(app, list->cursor, effects);
     else if (!gone)
-        app_say(app, STYLE_WARN, "\"%s\" is gone; move to choose another project",
-                list->gone_name ? list->gone_name : "the project");
+        app_say(app, STYLE_WARN, _("\"%s\" is gone; move to choose another project"),
+                list->gone_name ? list->gone_name : _("the project"));
 }
 
 int64_t app_waiting(const struct app *app)
@@ -367,9 +368,9 @@ static void tell_outside(struct app *app, struct effects *effects)
     const struct project *project = app_project(app);
     int64_t waiting = app_waiting(app);
     const char *name = app->terminal ? terminal_project(app->terminal) : project ? project->name : NULL;
-    autofree char *count = waiting ? xasprintf(" %lld WAITING", (long long)waiting) : xstrdup("");
+    autofree char *count = waiting ? xasprintf(_(" %lld WAITING"), (long long)waiting) : xstrdup("");
     autofree char *words = xasprintf("hutch%s%s%s%s", name ? ": " : "", name ? name : "",
-                                     app->terminal ? " terminal" : "", count);
+                                     app->terminal ? _(" terminal") : "", count);
     autofree char *title = text_safe(words);
     if (!app->title || strcmp(title, app->title) != 0) {
         effects_add_text(effects, EFFECT_TITLE, title, 0);

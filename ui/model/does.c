@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -169,7 +170,7 @@ static void open_tab(struct app *app, enum action action, struct effects *effect
 {
     enum view_id view = view_tab((int)(action - ACTION_TAB_1) + 1);
     if (view == VIEW_NONE) {
-        app_say(app, STYLE_WARN, "there is no tab %d", (int)(action - ACTION_TAB_1) + 1);
+        app_say(app, STYLE_WARN, _("there is no tab %d"), (int)(action - ACTION_TAB_1) + 1);
         return;
     }
     while (app->overlay_count)
@@ -225,7 +226,7 @@ static void do_back(struct app *app, struct effects *effects)
         app_focus(app, app->focus == PANE_DETAIL ? PANE_TAB : PANE_PROJECTS, effects);
     } else {
         bindings_key(&app->settings.bindings, KEYMAP_EVERYWHERE, ACTION_QUIT, key);
-        app_say(app, STYLE_NORMAL, "this is the first view; %s leaves hutch, the machines go on", key);
+        app_say(app, STYLE_NORMAL, _("this is the first view; %s leaves hutch, the machines go on"), key);
     }
 }
 
@@ -263,9 +264,9 @@ static void search_on(struct app *app, bool forward)
 {
     struct list *list = here(app);
     if (!list->search.on)
-        app_say(app, STYLE_WARN, "nothing is searched for yet");
+        app_say(app, STYLE_WARN, _("nothing is searched for yet"));
     else if (!list_search_go(app, list, forward, false))
-        app_say(app, STYLE_WARN, "not found: %s", list->search.text);
+        app_say(app, STYLE_WARN, _("not found: %s"), list->search.text);
     moved(app);
 }
 
@@ -284,8 +285,8 @@ static void do_search_previous(struct app *app, struct effects *effects)
 static void do_sort(struct app *app, struct effects *effects)
 {
     (void)effects;
-    const char *title = list_sort_next(here(app));
-    app_say(app, STYLE_NORMAL, title ? "sorted by %s" : "in the order in which they came", title);
+    const char *title = _(list_sort_next(here(app)));
+    app_say(app, STYLE_NORMAL, title ? _("sorted by %s") : _("in the order in which they came"), title);
 }
 
 static void do_sort_reverse(struct app *app, struct effects *effects)
@@ -294,7 +295,7 @@ static void do_sort_reverse(struct app *app, struct effects *effects)
     struct list *list = here(app);
     list->reverse = !list->reverse;
     list_restate(list);
-    app_say(app, STYLE_NORMAL, list->reverse ? "the other way round" : "the usual way round");
+    app_say(app, STYLE_NORMAL, list->reverse ? _("the other way round") : _("the usual way round"));
 }
 
 static void do_mark(struct app *app, struct effects *effects)
@@ -311,14 +312,14 @@ static void do_follow(struct app *app, struct effects *effects)
     (void)effects;
     struct list *list = here(app);
     if (!(list->view->flags & VIEW_LOG)) {
-        app_say(app, STYLE_WARN, "these rows do not grow at their end: there is nothing to follow");
+        app_say(app, STYLE_WARN, _("these rows do not grow at their end: there is nothing to follow"));
         return;
     }
     bool follow = !list->follow;
     if (follow)
         list_go(app, list, SIZE_MAX);
     list->follow = follow;
-    app_say(app, STYLE_NORMAL, follow ? "stays at the newest row" : "stays where it is");
+    app_say(app, STYLE_NORMAL, follow ? _("stays at the newest row") : _("stays where it is"));
 }
 
 static void do_wrap(struct app *app, struct effects *effects)
@@ -339,7 +340,7 @@ static void do_copy(struct app *app, struct effects *effects)
     autofree char *own = list->view->copy ? list->view->copy(app, list->cursor) : NULL;
     list_row_text(app, list, list->rows[list->at].position, text, sizeof(text));
     effects_add_text(effects, EFFECT_COPY, own ? own : text, 0);
-    app_say(app, STYLE_NORMAL, "copied: %s", own ? own : text);
+    app_say(app, STYLE_NORMAL, _("copied: %s"), own ? own : text);
 }
 
 /* ---- views that cover others ---- */
@@ -355,7 +356,7 @@ static void do_actions(struct app *app, struct effects *effects)
 {
     const struct view *view = view_table[app_view(app)];
     if (!view->acts && !(view->flags & VIEW_PROJECT)) {
-        app_say(app, STYLE_WARN, "nothing can be done to these rows");
+        app_say(app, STYLE_WARN, _("nothing can be done to these rows"));
         return;
     }
     remember_target(app);
@@ -397,7 +398,7 @@ static void do_theme(struct app *app, struct effects *effects)
 {
     app->theme = (app->theme + 1) % SETTINGS_THEMES;
     effects_add(effects, EFFECT_THEME)->number = app->theme;
-    app_say(app, STYLE_NORMAL, "colours: %s (until hutch ends; theme = %s in screen.ini keeps them)",
+    app_say(app, STYLE_NORMAL, _("colours: %s (until hutch ends; theme = %s in screen.ini keeps them)"),
             settings_theme_name(app->theme), settings_theme_name(app->theme));
 }
 
@@ -488,5 +489,5 @@ void app_do(struct app *app, enum action action, struct effects *effects)
     else if (app_does(view_table[view], action))
         act_begin(app, view, app_cursor(app, view), action, false, effects);
     else
-        app_say(app, STYLE_WARN, "%s does not work here", action_table[action].label);
+        app_say(app, STYLE_WARN, _("%s does not work here"), action_label(action));
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "ui/model/field.h"
 
 #include <stdio.h>
@@ -249,42 +250,40 @@ static void end_with_machine(struct events *events, const char *kind, uint32_t p
     }
 }
 
-/* What is shown of a kind: words, and the subject behind them if they end in a blank. */
+/* What is shown of a kind; %s is the subject, once. */
 static const struct {
     const char *kind, *words;
 } phrases[] = {
-    {"lifecycle.create", "project is made from template "},
-    {"lifecycle.start", "machine is started"},
-    {"lifecycle.stop", "machine is shut down"},
-    {"lifecycle.off", "machine is off: "},
-    {"lifecycle.crash", "machine crashed: "},
-    {"lifecycle.pause", "machine is held"},
-    {"lifecycle.resume", "machine goes on"},
-    {"lifecycle.suspend", "machine is saved"},
-    {"lifecycle.wake", "machine wakes up"},
-    {"lifecycle.remove", "project is removed"},
-    {"lifecycle.failed", "failed: "},
-    {"lifecycle.drop", "dropped: "},
-    {"lifecycle.base", "base is built of template "},
-    {"git.clone", "git clone "},
-    {"file.get", "copied out "},
-    {"file.put", "copied in "},
-    {"file.folder", "folder made "},
-    {"file.tcp", "connected to port "},
-    {"file.failed", "copy failed: "},
-    {"finding.guest", "the machine misbehaved: "},
-    {"finding.chain", "the disk's chain: "},
-    {"finding.kernel", "boots kernel "},
+    {"lifecycle.create", N_("project is made from template %s")},
+    {"lifecycle.start", N_("machine is started")},
+    {"lifecycle.stop", N_("machine is shut down")},
+    {"lifecycle.off", N_("machine is off: %s")},
+    {"lifecycle.crash", N_("machine crashed: %s")},
+    {"lifecycle.pause", N_("machine is held")},
+    {"lifecycle.resume", N_("machine goes on")},
+    {"lifecycle.suspend", N_("machine is saved")},
+    {"lifecycle.wake", N_("machine wakes up")},
+    {"lifecycle.remove", N_("project is removed")},
+    {"lifecycle.failed", N_("failed: %s")},
+    {"lifecycle.drop", N_("dropped: %s")},
+    {"lifecycle.base", N_("base is built of template %s")},
+    {"git.clone", N_("git clone %s")},
+    {"file.get", N_("copied out %s")},
+    {"file.put", N_("copied in %s")},
+    {"file.folder", N_("folder made %s")},
+    {"file.tcp", N_("connected to port %s")},
+    {"file.failed", N_("copy failed: %s")},
+    {"finding.guest", N_("the machine misbehaved: %s")},
+    {"finding.chain", N_("the disk's chain: %s")},
+    {"finding.kernel", N_("boots kernel %s")},
 };
 
 /* NULL: the subject alone says it. */
 static char *phrase(const char *kind, enum event_group group, const char *subject)
 {
-    for (size_t i = 0; i < countof(phrases); i++) {
-        const char *words = phrases[i].words;
+    for (size_t i = 0; i < countof(phrases); i++)
         if (!strcmp(phrases[i].kind, kind))
-            return xasprintf("%s%s", words, words[strlen(words) - 1] == ' ' ? subject : "");
-    }
+            return field_fill(_(phrases[i].words), subject);
     return group == EVENT_EXEC ? NULL : xasprintf("%s  %s", kind, subject);
 }
 
@@ -346,11 +345,11 @@ void event_outcome(const struct event *event, char ret[24])
 {
     ret[0] = 0;
     if (event->failed)
-        snprintf(ret, 24, "failed");
+        snprintf(ret, 24, "%s", _("failed"));
     else if (event->timed_out)
-        snprintf(ret, 24, "timed out");
+        snprintf(ret, 24, "%s", _("timed out"));
     else if (event->exit >= 0)
-        event->exit ? snprintf(ret, 24, "exit %d", event->exit) : snprintf(ret, 24, "ok");
+        event->exit ? snprintf(ret, 24, _("exit %d"), event->exit) : snprintf(ret, 24, "%s", _("ok"));
     else if (event->started)
-        snprintf(ret, 24, event->ended ? "ended" : "runs");
+        snprintf(ret, 24, "%s", event->ended ? _("ended") : _("runs"));
 }

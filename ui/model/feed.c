@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "ui/model/field.h"
 
 #include <string.h>
@@ -188,7 +189,7 @@ static void take_found(struct app *app, struct call *call, const struct message 
         char key[24] = "";
         autofree char *folder = text_safe(app->repository);
         bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_CREATE, key);
-        app_say(app, STYLE_NORMAL, "%s makes a project of the repository here, %s", key, folder);
+        app_say(app, STYLE_NORMAL, _("%s makes a project of the repository here, %s"), key, folder);
     }
     if (!name)
         return;
@@ -289,7 +290,7 @@ void feed_up(struct app *app, const struct message *message, struct effects *eff
     app->up_ns = app->now_ns;
     app->version = (free(app->version), field_text(message->body, "version"));
     if (app->was_up)
-        app_say(app, STYLE_GOOD, "connected to hutchd again");
+        app_say(app, STYLE_GOOD, _("connected to hutchd again"));
     app->was_up = true;
     app->changed = true;
     if (app->terminal_only)
@@ -317,7 +318,7 @@ void feed_down(struct app *app, const struct message *message, struct effects *e
     app->changed = true;
     if (app->down_why)
         act_log(app, ENTRY_SAID, NULL, app->down_why);
-    error_set(&away, ERROR_NO_DAEMON, "hutchd went away before it answered; what was begun may go on");
+    error_set(&away, ERROR_NO_DAEMON, _("hutchd went away before it answered; what was begun may go on"));
     struct message end = {.type = MESSAGE_ANSWER, .now_ns = app->now_ns, .error = away};
     while (app->calls) {
         struct call *call = unlink_call(app, app->calls->id);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -25,9 +26,9 @@ char *field_value(const json_t *value)
     case JSON_INTEGER:
         return xasprintf("%lld", (long long)json_integer_value(value));
     case JSON_TRUE:
-        return xstrdup("yes");
+        return xstrdup(_("yes"));
     case JSON_FALSE:
-        return xstrdup("no");
+        return xstrdup(_("no"));
     default:
         return xstrdup("");
     }
@@ -53,6 +54,12 @@ static void encode(struct buf *out, const char *text)
         else
             buf_printf(out, NULL, "%%%02X", c);
     }
+}
+
+char *field_fill(const char *words, const char *subject)
+{
+    const char *at = words ? strstr(words, "%s") : NULL;
+    return at ? xasprintf("%.*s%s%s", (int)(at - words), words, subject, at + 2) : xstrdup(words);
 }
 
 char *field_path(const char *format, ...)

@@ -14,6 +14,9 @@ char *field_text(const json_t *json, const char *key);
 char *field_value(const json_t *value);
 /* A number, or fallback. */
 int64_t field_number(const json_t *json, const char *key, int64_t fallback);
+/* Words with the subject in place of their %s, which may not be there; NULL stays NULL. The caller's to free.
+ */
+char *field_fill(const char *words, const char *subject);
 /* A path of the API: format with each %s percent-encoded. The caller's to free. */
 char *field_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "14:05:07", "14:05" and "Thu 14:05" of a time, where the person is; at least 24 bytes. */

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "conf/names.h"
 
 #include <string.h>
@@ -17,12 +18,12 @@
 static const struct {
     const char *label, *words[4];
 } fields[] = {
-    [FORM_NAME] = {"name", {"project \"", "project name", "\"name\""}},
-    [FORM_TEMPLATE] = {"template", {"template"}},
-    [FORM_CPUS] = {"cpus", {"cpus", "processor"}},
-    [FORM_MEMORY] = {"memory", {"memory"}},
-    [FORM_DISK] = {"disk", {"disk"}},
-    [FORM_REPO] = {"code", {"repositor", "\"repos\"", "git"}},
+    [FORM_NAME] = {N_("name"), {"project \"", "project name", "\"name\""}},
+    [FORM_TEMPLATE] = {N_("template"), {"template"}},
+    [FORM_CPUS] = {N_("cpus"), {"cpus", "processor"}},
+    [FORM_MEMORY] = {N_("memory"), {"memory"}},
+    [FORM_DISK] = {N_("disk"), {"disk"}},
+    [FORM_REPO] = {N_("code"), {"repositor", "\"repos\"", "git"}},
 };
 
 void form_finish(struct form *form)
@@ -32,7 +33,7 @@ void form_finish(struct form *form)
 
 const char *form_label(enum form_field field)
 {
-    return field <= FORM_REPO ? fields[field].label : "";
+    return field <= FORM_REPO ? _(fields[field].label) : "";
 }
 
 bool form_shows(const struct form *form, enum form_field field)
@@ -45,27 +46,28 @@ static char *help_template(const struct app *app)
 {
     const struct template_row *row = templates_named(&app->templates, app->form.inputs[FORM_TEMPLATE].text);
     if (!row)
-        return xstrdup(app->templates.known ? "there is no such template" : "asking for the templates ...");
+        return xstrdup(app->templates.known ? _("there is no such template")
+                                            : _("asking for the templates ..."));
     if (*row->failure)
-        return xasprintf("broken: %s", row->failure);
-    return xasprintf("%s%s", row->built ? "" : "its base is built first: some minutes. ", row->about);
+        return xasprintf(_("broken: %s"), row->failure);
+    return xasprintf("%s%s", row->built ? "" : _("its base is built first: some minutes. "), row->about);
 }
 
 char *form_help(const struct app *app, enum form_field field)
 {
     static const char *const helps[] = {
-        [FORM_NAME] = "a-z, 0-9 and -",
-        [FORM_CPUS] = "how many processors",
-        [FORM_MEMORY] = "as 4G or 512M",
-        [FORM_DISK] = "at most, as 64G; grows with use",
-        [FORM_REPO] = "git URL or folder, then #BRANCH",
+        [FORM_NAME] = N_("a-z, 0-9 and -"),
+        [FORM_CPUS] = N_("how many processors"),
+        [FORM_MEMORY] = N_("as 4G or 512M"),
+        [FORM_DISK] = N_("at most, as 64G; grows with use"),
+        [FORM_REPO] = N_("git URL or folder, then #BRANCH"),
         [FORM_BUTTON] = "",
     };
     if (field == FORM_TEMPLATE)
         return help_template(app);
     if (field > FORM_REPO && field < FORM_BUTTON)
-        return xstrdup("one more, or leave it empty");
-    return xstrdup(helps[field]);
+        return xstrdup(_("one more, or leave it empty"));
+    return xstrdup(_(helps[field]));
 }
 
 /* ---- what is proposed ---- */
@@ -116,10 +118,10 @@ static int check_name(const struct app *app, const char *text, struct error **er
     const struct work *work = work_find(app, app->form.work);
     bool mine = work && work->state == WORK_FAILED && !strcmp(work->raw_name, text);
     if (!*text)
-        return error_set(err, ERROR_INVALID, "a project needs a name");
+        return error_set(err, ERROR_INVALID, _("a project needs a name"));
     if (!mine && projects_named(&app->projects, text)) {
-        error_set(err, ERROR_EXISTS, "a project \"%s\" is there already", text);
-        return error_hint(err, "take another name");
+        error_set(err, ERROR_EXISTS, _("a project \"%s\" is there already"), text);
+        return error_hint(err, _("take another name"));
     }
     return name_check("project", text, err);
 }
@@ -127,7 +129,7 @@ static int check_name(const struct app *app, const char *text, struct error **er
 static int check_template(const struct app *app, const char *text, struct error **err)
 {
     if (app->templates.known && !templates_named(&app->templates, text))
-        return error_set(err, ERROR_NOT_FOUND, "there is no template \"%s\"", text);
+        return error_set(err, ERROR_NOT_FOUND, _("there is no template \"%s\""), text);
     return 0;
 }
 
@@ -148,11 +150,11 @@ static int check_size(const struct app *app, const char *text, struct error **er
 static int check_repo(const struct app *app, const char *text, struct error **err)
 {
     if (*text == '~') {
-        error_set(err, ERROR_INVALID, "\"%s\" is not a full path", text);
-        return error_hint(err, "write it from / on, or give a URL");
+        error_set(err, ERROR_INVALID, _("\"%s\" is not a full path"), text);
+        return error_hint(err, _("write it from / on, or give a URL"));
     }
     if (*text && *text != '/' && !strchr(text, ':') && !app->folder)
-        return error_set(err, ERROR_INVALID, "\"%s\" is neither a full path nor a URL", text);
+        return error_set(err, ERROR_INVALID, _("\"%s\" is neither a full path nor a URL"), text);
     return 0;
 }
 
@@ -272,7 +274,7 @@ static void made(struct app *app, const struct work *work, const json_t *body, s
     if (body && json_object_get(body, "name"))
         feed_take_project(app, body);
     struct project *project = projects_named(&app->projects, work->raw_name);
-    app_say(app, STYLE_GOOD, "%s is ready: no network card, no keys inside", work->name);
+    app_say(app, STYLE_GOOD, _("%s is ready: no network card, no keys inside"), work->name);
     app->folder_project = app->folder_project ? app->folder_project
                           : project && app->repository && !strcmp(project->folder, app->repository)
                               ? xstrdup(work->raw_name)
@@ -306,7 +308,7 @@ static void make(struct app *app, struct effects *effects)
 {
     struct form *form = &app->form;
     if (!app->up) {
-        app_say(app, STYLE_WARN, "hutchd is away; it works again when it is back");
+        app_say(app, STYLE_WARN, _("hutchd is away; it works again when it is back"));
         return;
     }
     if (!check(app))
@@ -410,19 +412,19 @@ static const char *says(const struct app *app, uint64_t identity, enum action ac
 {
     (void)identity;
     if (action == ACTION_NEXT_PANE)
-        return "next field";
+        return _("next field");
     if (action == ACTION_CANCEL)
-        return "leave, it is kept";
-    return action == ACTION_OPEN ? (app->form.field == FORM_BUTTON ? "make it" : "next field") : NULL;
+        return _("leave, it is kept");
+    return action == ACTION_OPEN ? (app->form.field == FORM_BUTTON ? _("make it") : _("next field")) : NULL;
 }
 
 static const struct column columns[] = {
-    {"FIELD", 10, false, 0, false, false}, {"VALUE", 0, false, 0, false, false}, {NULL}};
+    {N_("FIELD"), 10, false, 0, false, false}, {N_("VALUE"), 0, false, 0, false, false}, {NULL}};
 static const enum action bar[] = {ACTION_NEXT_PANE, ACTION_OPEN, ACTION_CANCEL, ACTION_NONE};
 
 const struct view view_form = {
     .name = "form",
-    .title = "New project",
+    .title = N_("New project"),
     .flags = VIEW_LIST | VIEW_PROMPT | VIEW_TYPES,
     .columns = columns,
     .bar = bar,

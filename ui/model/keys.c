@@ -2,6 +2,7 @@
 #include "ui/model/app_state.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ static void typed(struct app *app)
     say_input_error(app, err);
     if (app->input_use == INPUT_SEARCH && !err && app->input.len && !list_search_near(app, list))
         app->input_error =
-            xstrdup(list->count > LIST_JUDGED ? "not near here; Enter looks at all rows" : "not found");
+            xstrdup(list->count > LIST_JUDGED ? _("not near here; Enter looks at all rows") : _("not found"));
 }
 
 static void input_finished(struct app *app, struct effects *effects)
@@ -41,10 +42,10 @@ static void input_finished(struct app *app, struct effects *effects)
     }
     app->input_use = INPUT_NONE;
     if (use == INPUT_SEARCH && here(app)->search.on && !list_search_go(app, here(app), true, true))
-        app_say(app, STYLE_WARN, "not found: %s", here(app)->search.text);
+        app_say(app, STYLE_WARN, _("not found: %s"), here(app)->search.text);
     if (use == INPUT_FILE && app->input.len) {
         effects_add_text(effects, EFFECT_DUMP, app->input.text, 0);
-        app_say(app, STYLE_NORMAL, "the screen is written to %s", app->input.text);
+        app_say(app, STYLE_NORMAL, _("the screen is written to %s"), app->input.text);
     }
 }
 
@@ -169,5 +170,5 @@ void app_key(struct app *app, const struct key_event *key, struct effects *effec
     char name[24], help[24] = "?";
     key_name(key, name);
     bindings_key(&app->settings.bindings, KEYMAP_EVERYWHERE, ACTION_HELP, help);
-    app_say(app, STYLE_DIM, "%s is not a key here; %s shows those that are", name, help);
+    app_say(app, STYLE_DIM, _("%s is not a key here; %s shows those that are"), name, help);
 }

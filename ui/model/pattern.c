@@ -2,6 +2,7 @@
 #include "ui/model/list.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -33,7 +34,7 @@ int pattern_set(struct pattern *pattern, const char *text, bool inversion, struc
         return 0;
     }
     if (strlen(text) > PATTERN_MAX)
-        return error_set(err, ERROR_INVALID, "the expression is longer than %d bytes", PATTERN_MAX);
+        return error_set(err, ERROR_INVALID, _("the expression is longer than %d bytes"), PATTERN_MAX);
     const char *body = text;
     if (inversion && *body == '!') {
         new.inverted = true;
@@ -50,7 +51,7 @@ int pattern_set(struct pattern *pattern, const char *text, bool inversion, struc
         if (rc) {
             char words[120];
             regerror(rc, &new.regex, words, sizeof(words));
-            return error_set(err, ERROR_INVALID, "\"%s\" is no regular expression: %s", body, words);
+            return error_set(err, ERROR_INVALID, _("\"%s\" is no regular expression: %s"), body, words);
         }
     }
     new.text = xstrdup(text);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "ui/model/field.h"
 
 #include <string.h>
@@ -138,6 +139,21 @@ struct project *projects_named(const struct projects *projects, const char *raw_
     return NULL;
 }
 
+const char *project_state(const struct project *project)
+{
+    /* Words of what needs a person are in capitals, so that colour is never alone. */
+    static const char *const table[][2] = {
+        {"run", N_("run")},           {"new", N_("new")},       {"starting", N_("starting")},
+        {"stopping", N_("stopping")}, {"frozen", N_("FROZEN")}, {"paused", N_("PAUSED")},
+        {"failed", N_("FAILED")},     {"gone", N_("GONE")},     {"saved", N_("saved")},
+        {"off", N_("off")},
+    };
+    for (size_t i = 0; i < countof(table); i++)
+        if (!strcmp(table[i][0], project->state))
+            return _(table[i][1]);
+    return project->state;
+}
+
 bool project_passing(const struct project *project)
 {
     static const char *const passing[] = {"new", "starting", "stopping"};
@@ -152,8 +168,8 @@ const char *project_now(const struct project *project)
     if (*project->failure)
         return project->failure;
     if (*project->step)
-        return project->step;
+        return _(project->step);
     if (!strcmp(project->state, "new"))
-        return "not finished";
-    return project->emulated && !strcmp(project->state, "run") ? "EMULATED" : "";
+        return _("not finished");
+    return project->emulated && !strcmp(project->state, "run") ? _("EMULATED") : "";
 }

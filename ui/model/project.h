@@ -45,7 +45,10 @@ void projects_remove(struct projects *projects, uint64_t number);
 struct project *projects_find(const struct projects *projects, uint64_t number);
 /* By hutchd's name of it. */
 struct project *projects_named(const struct projects *projects, const char *raw_name);
-/* Its state as the screen says it: "run", "SAVED" … and whether it goes over into another one by itself. */
+/* Its state as the screen says it, "run", "FROZEN" …, in the person's language: never compared. Not the
+ * caller's. */
+const char *project_state(const struct project *project);
+/* Whether it goes over into another one by itself. */
 bool project_passing(const struct project *project);
 /* What is to be said about it now: failure, step, EMULATED, or "". Not the caller's. */
 const char *project_now(const struct project *project);

@@ -4,6 +4,7 @@
 #include "ui/model/field.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -17,26 +18,28 @@ struct project_call {
     const char *way_back;
 };
 static const struct project_call calls[] = {
-    {ACTION_START, " off saved failed gone new ", "POST", "/v1/projects/%s/start", NULL, "it runs already",
-     NULL, NULL, NULL},
+    {ACTION_START, " off saved failed gone new ", "POST", "/v1/projects/%s/start", NULL,
+     N_("it runs already"), NULL, NULL, NULL},
     {ACTION_STOP, " run starting paused frozen saved stopping ", "POST", "/v1/projects/%s/stop", NULL,
-     "it does not run", "shut %s down?", "programs that run in it end; its disk stays as it is", NULL},
-    {ACTION_FREEZE, " run ", "POST", "/v1/projects/%s/pause", NULL, "it does not run", NULL, NULL,
-     "held where it is; the same key lets it go on"},
-    {ACTION_FREEZE, " paused ", "POST", "/v1/projects/%s/resume", "hutch resume {project}", "it does not run",
-     NULL, NULL, NULL},
-    {ACTION_SUSPEND, " run paused ", "POST", "/v1/projects/%s/suspend", NULL, "it does not run",
-     "save %s with all that runs in it?",
-     "its memory is written to the disk of this host and freed; starting it goes on where it was", NULL},
-    {ACTION_REMOVE, NULL, "DELETE", "/v1/projects/%s", NULL, NULL, "remove %s for good?",
-     "the machine and its disk are removed; nothing brings them back. Work in it that exists nowhere else is "
-     "looked for first: then nothing is removed",
+     N_("it does not run"), N_("shut %s down?"), N_("programs that run in it end; its disk stays as it is"),
+     NULL},
+    {ACTION_FREEZE, " run ", "POST", "/v1/projects/%s/pause", NULL, N_("it does not run"), NULL, NULL,
+     N_("held where it is; the same key lets it go on")},
+    {ACTION_FREEZE, " paused ", "POST", "/v1/projects/%s/resume", "hutch resume {project}",
+     N_("it does not run"), NULL, NULL, NULL},
+    {ACTION_SUSPEND, " run paused ", "POST", "/v1/projects/%s/suspend", NULL, N_("it does not run"),
+     N_("save %s with all that runs in it?"),
+     N_("its memory is written to the disk of this host and freed; starting it goes on where it was"), NULL},
+    {ACTION_REMOVE, NULL, "DELETE", "/v1/projects/%s", NULL, NULL, N_("remove %s for good?"),
+     N_("the machine and its disk are removed; nothing brings them back. Work in it that exists nowhere else "
+        "is "
+        "looked for first: then nothing is removed"),
      NULL},
     {ACTION_DISCARD, NULL, "DELETE", "/v1/projects/%s?discard_work=1", NULL, NULL,
-     "remove %s with that work, for good?", NULL, NULL},
-    {ACTION_TERMINAL, " run ", NULL, NULL, "hutch attach {project}", "it does not run just now", NULL, NULL,
-     NULL},
-    {ACTION_SHELL, " run ", NULL, NULL, NULL, "it does not run just now", NULL, NULL, NULL},
+     N_("remove %s with that work, for good?"), NULL, NULL},
+    {ACTION_TERMINAL, " run ", NULL, NULL, "hutch attach {project}", N_("it does not run just now"), NULL,
+     NULL, NULL},
+    {ACTION_SHELL, " run ", NULL, NULL, NULL, N_("it does not run just now"), NULL, NULL, NULL},
     {ACTION_PROGRESS, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -44,13 +47,13 @@ static const struct project_call *find(const struct project *project, enum actio
                                        const char **ret_why)
 {
     autofree char *word = xasprintf(" %s ", project->state);
-    *ret_why = "that does not work here";
+    *ret_why = _("that does not work here");
     for (size_t i = 0; i < countof(calls); i++) {
         if (calls[i].action != action)
             continue;
         if (!calls[i].states || strstr(calls[i].states, word))
             return &calls[i];
-        *ret_why = calls[i].why;
+        *ret_why = _(calls[i].why);
     }
     return NULL;
 }
@@ -58,21 +61,14 @@ static const struct project_call *find(const struct project *project, enum actio
 const char *project_able(const struct app *app, uint64_t number, enum action action)
 {
     const struct project *project = projects_find(&app->projects, number);
-    const char *why = "there is no such project";
+    const char *why = _("there is no such project");
     if (!app->up)
-        return "hutchd is away; it works again when it is back";
+        return _("hutchd is away; it works again when it is back");
     if (project && action == ACTION_PROGRESS && !work_named(app, WORK_PROJECT, project->raw_name))
-        return "nothing was done with it from this screen yet";
+        return _("nothing was done with it from this screen yet");
     if (project && action == ACTION_DISCARD && !project->loses)
-        return "nothing is known of such work in it; remove looks for it";
+        return _("nothing is known of such work in it; remove looks for it");
     return project && find(project, action, &why) ? NULL : why;
-}
-
-/* Puts the name in place of %s. */
-static char *name_in(const char *words, const char *name)
-{
-    const char *at = words ? strstr(words, "%s") : NULL;
-    return at ? xasprintf("%.*s%s%s", (int)(at - words), words, name, at + 2) : xstrdup(words);
 }
 
 void project_words(const struct app *app, uint64_t number, enum action action, struct act_words *out)
@@ -82,9 +78,10 @@ void project_words(const struct app *app, uint64_t number, enum action action, s
     const struct project_call *call = project ? find(project, action, &why) : NULL;
     if (!call)
         return;
-    out->question = name_in(call->question, project->name);
-    out->warning = action == ACTION_DISCARD ? xstrdup(project->loses) : name_in(call->warning, project->name);
-    out->way_back = call->way_back ? xasprintf("%s: %s", project->name, call->way_back) : NULL;
+    out->question = field_fill(_(call->question), project->name);
+    out->warning =
+        action == ACTION_DISCARD ? xstrdup(project->loses) : field_fill(_(call->warning), project->name);
+    out->way_back = call->way_back ? xasprintf("%s: %s", project->name, _(call->way_back)) : NULL;
 }
 
 char *project_twin(const struct app *app, uint64_t number, enum action action)
@@ -106,8 +103,8 @@ static void say_loss(struct app *app, struct project *project, const struct erro
     bindings_key(bindings, KEYMAP_PROJECT, ACTION_DISCARD, discard);
     bindings_key(bindings, KEYMAP_PROJECT, !strcmp(project->state, "run") ? ACTION_TERMINAL : ACTION_START,
                  terminal);
-    app_say(app, STYLE_BAD, "not removed: %s; %s lets you look, %s removes it with that work", error->message,
-            terminal, discard);
+    app_say(app, STYLE_BAD, _("not removed: %s; %s lets you look, %s removes it with that work"),
+            error->message, terminal, discard);
 }
 
 /* Progress and the end of an act. */

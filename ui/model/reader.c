@@ -3,6 +3,7 @@
 #include "ui/model/field.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ static void take(struct app *app, struct call *call, const struct message *messa
     (void)effects;
     if (message->type == MESSAGE_BYTES) {
         if (reader->lines.end == 0 && message->offset > 0) {
-            lines_add(&reader->lines, STYLE_DIM, "(what was written before this is no longer kept)");
+            lines_add(&reader->lines, STYLE_DIM, _("(what was written before this is no longer kept)"));
             list_news(&app->lists[reader->view]);
         }
         take_bytes(app, reader, stream, message);
@@ -99,7 +100,7 @@ static void line_detail(const struct lines *lines, uint64_t identity, struct doc
 {
     const struct line *line = lines_at(lines, identity - 1);
     if (line)
-        doc_add(out, line->style, "line", line->text);
+        doc_add(out, line->style, _("line"), line->text);
 }
 
 static uint64_t identity(const struct app *app, size_t position)
@@ -142,15 +143,16 @@ static void detail_output(const struct app *app, uint64_t identity, struct doc *
 static char *heading_output(const struct app *app)
 {
     const struct reader *reader = &app->output;
-    return xasprintf("%s%s", reader->title ? reader->title : "", reader_reads(reader) ? "   (goes on)" : "");
+    return xasprintf("%s%s", reader->title ? reader->title : "",
+                     reader_reads(reader) ? _("   (goes on)") : "");
 }
 
 static char *nothing_output(const struct app *app)
 {
     const struct reader *reader = &app->output;
     if (reader->words)
-        return xasprintf("its output cannot be read: %s", reader->words);
-    return xstrdup(reader_reads(reader) ? "it has written nothing so far" : "it wrote nothing");
+        return xasprintf(_("its output cannot be read: %s"), reader->words);
+    return xstrdup(reader_reads(reader) ? _("it has written nothing so far") : _("it wrote nothing"));
 }
 
 static void shown_output(struct app *app, struct effects *effects)
@@ -190,7 +192,7 @@ static const enum action bar[] = {ACTION_BACK,   ACTION_FOLLOW, ACTION_SEARCH, A
 
 const struct view view_output = {
     .name = "output",
-    .title = "Output",
+    .title = N_("Output"),
     .flags = VIEW_LOG,
     .columns = columns,
     .bar = bar,
@@ -237,8 +239,8 @@ static void detail_console(const struct app *app, uint64_t identity, struct doc 
 static char *nothing_console(const struct app *app)
 {
     if (app->console.words)
-        return xasprintf("the serial log cannot be read: %s", app->console.words);
-    return xstrdup("the machine has written nothing to its serial console yet");
+        return xasprintf(_("the serial log cannot be read: %s"), app->console.words);
+    return xstrdup(_("the machine has written nothing to its serial console yet"));
 }
 
 static void shown_console(struct app *app, struct effects *effects)
@@ -262,7 +264,7 @@ static const enum action bar_console[] = {ACTION_FOLLOW, ACTION_BACK, ACTION_SEA
 
 const struct view view_console = {
     .name = "console",
-    .title = "Console",
+    .title = N_("Console"),
     .flags = VIEW_LOG | VIEW_TAB | VIEW_PROJECT,
     .columns = columns,
     .bar = bar_console,

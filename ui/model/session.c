@@ -5,6 +5,7 @@
 #include "ui/model/field.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -44,6 +45,13 @@ struct session *sessions_find(const struct sessions *sessions, uint64_t number)
 bool session_runs(const struct session *session)
 {
     return !strcmp(session->state, "running") || !strcmp(session->state, "starting");
+}
+
+const char *session_state(const struct session *session)
+{
+    if (session_runs(session))
+        return _("runs");
+    return !strcmp(session->state, "exited") ? _("ended") : _("LOST");
 }
 
 bool sessions_run(const struct app *app)

@@ -31,6 +31,8 @@ void sessions_finish(struct sessions *sessions);
 struct session *sessions_find(const struct sessions *sessions, uint64_t number);
 /* Runs, or will at once. */
 bool session_runs(const struct session *session);
+/* Its state in a word, in the person's language. Not the caller's. */
+const char *session_state(const struct session *session);
 /* Whether one that runs is to be seen, so that what it takes grows. */
 bool sessions_run(const struct app *app);
 /* Milliseconds that it took, or takes so far; -1: not known. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "ui/model/settings_file.h"
 
 #include <string.h>
@@ -36,8 +37,9 @@ void settings_finish(struct settings *settings)
 static int unknown(struct error **err, const char *what, const char *word, const char *const *known)
 {
     const char *nearest = text_nearest(word, known);
-    return error_set(err, ERROR_INVALID, "there is no %s \"%s\"%s%s%s", what, word, nearest ? "; \"" : "",
-                     nearest ? nearest : "", nearest ? "\" is one" : "");
+    return nearest
+               ? error_set(err, ERROR_INVALID, _("there is no %s \"%s\"; \"%s\" is one"), what, word, nearest)
+               : error_set(err, ERROR_INVALID, _("there is no %s \"%s\""), what, word);
 }
 
 static bool is_one_of(const char *value, const char *const *list)
@@ -59,8 +61,8 @@ static int check_value(enum option option, const char *value, struct error **err
     if (!list)
         return strcmp(value, "none") == 0 ? 0 : key_parse(value, &key, err);
     return is_one_of(value, list) ? 0
-                                  : error_set(err, ERROR_INVALID, "%s cannot be \"%s\" (%s)",
-                                              option_table[option].key, value, option_table[option].help);
+                                  : error_set(err, ERROR_INVALID, _("%s cannot be \"%s\" (%s)"),
+                                              option_table[option].key, value, _(option_table[option].help));
 }
 
 static int set_option(struct settings *settings, const struct setting_line *line, struct error **err)
@@ -77,7 +79,7 @@ static int set_option(struct settings *settings, const struct setting_line *line
         }
         return rc;
     }
-    return unknown(err, "setting", line->key, known);
+    return unknown(err, _("setting"), line->key, known);
 }
 
 static int set_keys(struct settings *settings, const struct setting_line *line, struct error **err)
@@ -88,7 +90,7 @@ static int set_keys(struct settings *settings, const struct setting_line *line, 
             if (!strcmp(keymap_names[map], line->name))
                 break;
         if (map == KEYMAP_COUNT)
-            return unknown(err, "map of keys", line->name, keymap_names + 1);
+            return unknown(err, _("map of keys"), line->name, keymap_names + 1);
     }
     enum action action = action_find(line->key);
     if (action)
@@ -96,7 +98,7 @@ static int set_keys(struct settings *settings, const struct setting_line *line, 
     const char *known[ACTION_COUNT] = {NULL};
     for (int i = 1; i < ACTION_COUNT; i++)
         known[i - 1] = action_table[i].name;
-    return unknown(err, "act", line->key, known);
+    return unknown(err, _("act"), line->key, known);
 }
 
 static int take_line(const struct setting_line *line, void *user, struct error **err)
@@ -106,7 +108,7 @@ static int take_line(const struct setting_line *line, void *user, struct error *
         return set_option(user, line, err);
     if (!strcmp(line->section, "keys"))
         return set_keys(user, line, err);
-    return unknown(err, "section", line->section, sections);
+    return unknown(err, _("section"), line->section, sections);
 }
 
 int settings_read(struct settings *settings, const char *text, size_t len, struct error **err)
@@ -117,7 +119,7 @@ int settings_read(struct settings *settings, const char *text, size_t len, struc
     if (rc == 0)
         rc = bindings_check(&new.bindings, err);
     if (rc < 0) {
-        error_hint(err, "the settings stay as they were");
+        error_hint(err, _("the settings stay as they were"));
         settings_finish(&new);
         return rc;
     }

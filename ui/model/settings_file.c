@@ -1,6 +1,7 @@
 #include "ui/model/settings_file.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 #include "conf/ini.h"
 
 #define FILE_NAME "screen.ini"
@@ -18,7 +19,7 @@ int settings_file_read(const char *text, size_t len,
                                     entry->items[0], entry->line, entry->column};
         rc = each(&line, user, &why);
         if (rc < 0)
-            return ini_error(ini, entry, err, "%s", why ? why->message : "it is not acceptable");
+            return ini_error(ini, entry, err, "%s", why ? why->message : _("it is not acceptable"));
     }
     return rc;
 }

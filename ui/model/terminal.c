@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -69,7 +70,7 @@ struct terminal *terminal_create(const struct terminal_options *options)
     struct terminal *t = xnew(struct terminal);
     t->project = xstrdup(options->project);
     t->session = xstrdup(options->session);
-    t->label = text_safe(options->label && *options->label ? options->label : "terminal");
+    t->label = text_safe(options->label && *options->label ? options->label : _("terminal"));
     autofree char *project = encoded(options->project);
     autofree char *session = encoded(options->session);
     t->path = xasprintf("/v1/projects/%s/sessions/%s", project, session);
@@ -193,7 +194,7 @@ bool terminal_update(struct terminal *t, const struct message *message, struct e
         terminal_link_tick(t, effects);
         break;
     case MESSAGE_DOWN:
-        terminal_link_down(t, message->error ? message->error->message : "hutchd is away");
+        terminal_link_down(t, message->error ? message->error->message : _("hutchd is away"));
         break;
     case MESSAGE_UP:
         if (t->state == TERMINAL_LOST)

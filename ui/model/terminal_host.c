@@ -2,6 +2,7 @@
 #include "ui/model/app_state.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 static struct terminal *make(struct app *app, const char *project, const char *session, const char *label)
 {
@@ -79,7 +80,7 @@ static void take_ask(struct app *app, struct effects *effects)
         break;
     case TERMINAL_ASK_FULL:
         if (app->terminal_only || app->columns < LAYOUT_THREE) {
-            terminal_say(app->terminal, "it has the whole screen already");
+            terminal_say(app->terminal, _("it has the whole screen already"));
             break;
         }
         app->terminal_full = !app->terminal_full;

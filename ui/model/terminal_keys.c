@@ -2,25 +2,26 @@
  * one looks at what has scrolled away. */
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "ui/model/terminal_state.h"
 
 #include <string.h>
 
 static const struct terminal_key prefix_keys[] = {
-    {"d", "leave", "leave; the session goes on"},
-    {"f", "full", "fill the whole screen, or give it back"},
-    {"[", "scroll", "look at what has scrolled away"},
-    {"?", "keys", "these keys"},
-    {"", "sends it", "twice: the key itself goes to the session"},
+    {"d", N_("leave"), N_("leave; the session goes on")},
+    {"f", N_("full"), N_("fill the whole screen, or give it back")},
+    {"[", N_("scroll"), N_("look at what has scrolled away")},
+    {"?", N_("keys"), N_("these keys")},
+    {"", N_("sends it"), N_("twice: the key itself goes to the session")},
     {NULL},
 };
 static const struct terminal_key scroll_keys[] = {
-    {"k", "up", "one line up; j down, h left, l right"},
-    {"PageUp", "page", "one page up; PageDown down, ^U and ^D half a page"},
-    {"g", "top", "to the oldest line; G to the newest"},
-    {"/", "find", "search towards older lines; n again, N back"},
-    {"y", "copy", "copy the address under the cursor, else the line"},
-    {"q", "back", "back to the session"},
+    {"k", N_("up"), N_("one line up; j down, h left, l right")},
+    {"PageUp", N_("page"), N_("one page up; PageDown down, ^U and ^D half a page")},
+    {"g", N_("top"), N_("to the oldest line; G to the newest")},
+    {"/", N_("find"), N_("search towards older lines; n again, N back")},
+    {"y", N_("copy"), N_("copy the address under the cursor, else the line")},
+    {"q", N_("back"), N_("back to the session")},
     {NULL},
 };
 
@@ -146,14 +147,14 @@ static int match_column(const struct terminal *t)
 static void search(struct terminal *t, bool older)
 {
     if (!*t->search) {
-        terminal_say(t, "nothing was searched for: / searches");
+        terminal_say(t, _("nothing was searched for: / searches"));
         return;
     }
     int line = terminal_guest_rows(t) - 1 - t->scroll.row + t->scroll.back;
     int from = between(line + (older ? 1 : -1), -1, last_line(t) + 1);
     int found = from < 0 ? -1 : emulator_search(t->emulator, t->search, from, older);
     if (found < 0) {
-        terminal_say(t, "not found %s: %s", older ? "above" : "below", t->search);
+        terminal_say(t, older ? _("not found above: %s") : _("not found below: %s"), t->search);
         return;
     }
     go_to_line(t, found);
@@ -170,11 +171,11 @@ static void copy(struct terminal *t, struct effects *effects)
         text = emulator_text_at(t->emulator, s->back, s->row, s->column, false);
     }
     if (!text || !*text) {
-        terminal_say(t, "nothing to copy on this line");
+        terminal_say(t, _("nothing to copy on this line"));
         return;
     }
     effects_add_text(effects, EFFECT_COPY, text, 0);
-    terminal_say(t, url ? "copied: %s" : "copied the line", text);
+    terminal_say(t, url ? _("copied: %s") : _("copied the line"), text);
 }
 
 struct move {
@@ -253,7 +254,7 @@ static void scroll_key(struct terminal *t, const struct key_event *event, struct
     } else {
         char name[24];
         key_name(event, name);
-        terminal_say(t, "%s does nothing here; q goes back, ? shows the keys", name);
+        terminal_say(t, _("%s does nothing here; q goes back, ? shows the keys"), name);
     }
 }
 
@@ -344,7 +345,7 @@ static void typed(struct terminal *t, const struct key_event *event)
     if (event->type != KEY_EVENT_CODE && event->type != KEY_EVENT_PASTE)
         return;
     if (t->state == TERMINAL_LOST)
-        terminal_say(t, "not connected: that was not sent");
+        terminal_say(t, _("not connected: that was not sent"));
     else if (is_key(event, "Enter") || is_key(event, "Escape") || is_key(event, "q"))
         t->ask = TERMINAL_ASK_CLOSE;
 }
@@ -379,7 +380,7 @@ static void prefix_key(struct terminal *t, const struct key_event *event)
     } else if (!is_key(event, "Escape")) {
         char name[24];
         key_name(event, name);
-        terminal_say(t, "%s %s does nothing; %s ? shows the keys", t->escape_name, name, t->escape_name);
+        terminal_say(t, _("%s %s does nothing; %s ? shows the keys"), t->escape_name, name, t->escape_name);
     }
 }
 

@@ -2,6 +2,7 @@
  * back after one of them was cut. */
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "ui/model/terminal_state.h"
 
 #include <string.h>
@@ -147,7 +148,7 @@ static void take_record(struct terminal *t, const json_t *body, struct effects *
 {
     const char *state = json_string_value(json_object_get(body, "state"));
     if (state && strcmp(state, "lost") == 0) {
-        set_state(t, TERMINAL_GONE, "the session was lost: its own process in the machine was killed");
+        set_state(t, TERMINAL_GONE, _("the session was lost: its own process in the machine was killed"));
         return;
     }
     if (!t->positioned)
@@ -160,7 +161,7 @@ static void take_record(struct terminal *t, const json_t *body, struct effects *
     t->attached = true;
     set_state(t, TERMINAL_LIVE, NULL);
     if (back)
-        terminal_say(t, "connected again");
+        terminal_say(t, _("connected again"));
     if (!state || strcmp(state, "exited") != 0)
         terminal_link_size(t, effects);
 }
@@ -184,7 +185,7 @@ static void take_output(struct terminal *t, const struct message *message, struc
         t->offset = message->offset;
         t->positioned = true;
     } else if (message->offset > t->offset) {
-        terminal_say(t, "%llu bytes of output were overwritten meanwhile",
+        terminal_say(t, _("%llu bytes of output were overwritten meanwhile"),
                      (unsigned long long)(message->offset - t->offset));
         t->nudge = true;
         t->offset = message->offset;

@@ -3,6 +3,7 @@
 #include "ui/model/field.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -39,7 +40,8 @@ static void take_finding(struct doctor *doctor, const json_t *json)
     static const struct {
         const char *wire, *word;
         enum style style;
-    } states[] = {{"ok", "ok", STYLE_GOOD}, {"warn", "WARN", STYLE_WARN}, {"fail", "FAIL", STYLE_BAD}};
+    } states[] = {
+        {"ok", N_("ok"), STYLE_GOOD}, {"warn", N_("WARN"), STYLE_WARN}, {"fail", N_("FAIL"), STYLE_BAD}};
     autofree char *wire = field_text(json, "state");
     autofree char *fix = field_text(json, "fix");
     size_t at = 0;
@@ -47,7 +49,7 @@ static void take_finding(struct doctor *doctor, const json_t *json)
         at++;
     add(doctor, states[at].word, states[at].style, field_text(json, "check"), field_text(json, "text"));
     if (*fix && at > 0)
-        add(doctor, "", STYLE_NORMAL, xstrdup("  to mend"), steal(&fix));
+        add(doctor, "", STYLE_NORMAL, xstrdup(_("  to mend")), steal(&fix));
 }
 
 static void take(struct app *app, struct call *call, const struct message *message, struct effects *effects)
@@ -83,15 +85,15 @@ static char *heading(const struct app *app)
     for (size_t i = 0; i < app->doctor.count; i++)
         bad += app->doctor.list[i].style == STYLE_BAD || app->doctor.list[i].style == STYLE_WARN;
     if (app->doctor.call)
-        return xstrdup("looking ...");
-    return bad ? xasprintf("%zu to look at", bad) : xstrdup("all is well");
+        return xstrdup(_("looking ..."));
+    return bad ? xasprintf(_("%zu to look at"), bad) : xstrdup(_("all is well"));
 }
 
 static char *nothing(const struct app *app)
 {
     if (app->doctor.failure)
-        return xasprintf("the host cannot be looked at: %s", app->doctor.failure);
-    return xstrdup("looking at this host ...");
+        return xasprintf(_("the host cannot be looked at: %s"), app->doctor.failure);
+    return xstrdup(_("looking at this host ..."));
 }
 
 static size_t end(const struct app *app)
@@ -108,7 +110,7 @@ static uint64_t identity(const struct app *app, size_t position)
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
 {
     const struct finding *finding = &app->doctor.list[position];
-    out->text = column == 0 ? finding->state : column == 1 ? finding->check : finding->text;
+    out->text = column == 0 ? _(finding->state) : column == 1 ? finding->check : finding->text;
     out->style = column == 0 ? finding->style : !*finding->state ? STYLE_KEY : STYLE_NORMAL;
 }
 
@@ -117,16 +119,16 @@ static char *copy(const struct app *app, uint64_t identity)
     return identity <= app->doctor.count ? xstrdup(app->doctor.list[identity - 1].text) : NULL;
 }
 
-static const struct column columns[] = {{"HOW", 4, false, 0, false, false},
-                                        {"WHAT", 12, false, 0, false, false},
-                                        {"WHAT WAS FOUND", 0, false, 0, false, false},
+static const struct column columns[] = {{N_("HOW"), 4, false, 0, false, false},
+                                        {N_("WHAT"), 12, false, 0, false, false},
+                                        {N_("WHAT WAS FOUND"), 0, false, 0, false, false},
                                         {NULL}};
 static const enum action bar[] = {ACTION_BACK,   ACTION_COPY, ACTION_SEARCH,
                                   ACTION_FILTER, ACTION_HELP, ACTION_NONE};
 
 const struct view view_doctor = {
     .name = "doctor",
-    .title = "Doctor",
+    .title = N_("Doctor"),
     .flags = VIEW_LIST | VIEW_HEADER,
     .columns = columns,
     .bar = bar,

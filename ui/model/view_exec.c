@@ -5,16 +5,21 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { ID, COMMAND, WHERE, USER, STATE, EXIT, TOOK };
 static const struct column columns[] = {
-    [ID] = {"SESSION", 8, false, 4, true, false},     [COMMAND] = {"COMMAND", 0, false, 0, false, false, 16},
-    [WHERE] = {"FOLDER", 18, false, 6, false, false}, [USER] = {"USER", 6, false, 5, false, false},
-    [STATE] = {"STATE", 7, false, 0, true, false},    [EXIT] = {"EXIT", 4, true, 2, true, true},
-    [TOOK] = {"TOOK", 7, true, 3, true, true},        {NULL},
+    [ID] = {N_("SESSION"), 8, false, 4, true, false},
+    [COMMAND] = {N_("COMMAND"), 0, false, 0, false, false, 16},
+    [WHERE] = {N_("FOLDER"), 18, false, 6, false, false},
+    [USER] = {N_("USER"), 6, false, 5, false, false},
+    [STATE] = {N_("STATE"), 7, false, 0, true, false},
+    [EXIT] = {N_("EXIT"), 4, true, 2, true, true},
+    [TOOK] = {N_("TOOK"), 7, true, 3, true, true},
+    {NULL},
 };
 
 static size_t end(const struct app *app)
@@ -29,7 +34,7 @@ static uint64_t identity(const struct app *app, size_t position)
 
 static const char *command_of(const struct session *session)
 {
-    return *session->command ? session->command : "(login shell)";
+    return *session->command ? session->command : _("(login shell)");
 }
 
 static enum style style_of(const struct session *session)
@@ -60,7 +65,7 @@ static void cell(const struct app *app, size_t position, int column, struct cell
         out->text = session->user;
         break;
     case STATE:
-        out->text = session_runs(session) ? "runs" : !strcmp(session->state, "exited") ? "ended" : "LOST";
+        out->text = session_state(session);
         out->style = style_of(session);
         break;
     case EXIT:
@@ -97,14 +102,14 @@ static char *nothing(const struct app *app)
     bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_SHELL, key);
     bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_START, start);
     if (project && strcmp(project->state, "saved") == 0)
-        return xasprintf("%s is saved with what ran in it; %s wakes it", project->name, start);
+        return xasprintf(_("%s is saved with what ran in it; %s wakes it"), project->name, start);
     if (project && strcmp(project->state, "run") != 0)
-        return xasprintf("%s does not run, so nothing runs in it; %s starts it", project->name, start);
+        return xasprintf(_("%s does not run, so nothing runs in it; %s starts it"), project->name, start);
     if (app->sessions.failure)
-        return xasprintf("the sessions cannot be listed: %s", app->sessions.failure);
+        return xasprintf(_("the sessions cannot be listed: %s"), app->sessions.failure);
     if (!app->sessions.known)
-        return xstrdup("asking what runs in it ...");
-    return xasprintf("no command runs in it; %s opens a shell", key);
+        return xstrdup(_("asking what runs in it ..."));
+    return xasprintf(_("no command runs in it; %s opens a shell"), key);
 }
 
 static void detail(const struct app *app, uint64_t number, struct doc *out)
@@ -113,31 +118,31 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
     char text[24], size[UNITS_SIZE_MAX];
     if (!session)
         return;
-    doc_add(out, STYLE_NORMAL, "command", command_of(session));
-    doc_add(out, style_of(session), "state", session->state);
+    doc_add(out, STYLE_NORMAL, _("command"), command_of(session));
+    doc_add(out, style_of(session), _("state"), session_state(session));
     if (!session_runs(session))
-        doc_addf(out, style_of(session), "exit", "%lld%s", (long long)session->exit_status,
-                 session->timed_out ? " (its time was up)" : "");
+        doc_addf(out, style_of(session), _("exit"), "%lld%s", (long long)session->exit_status,
+                 session->timed_out ? _(" (its time was up)") : "");
     if (session->signal)
-        doc_addf(out, STYLE_BAD, "signal", "%lld ended it", (long long)session->signal);
-    doc_add(out, STYLE_NORMAL, "folder", session->cwd);
-    doc_add(out, STYLE_NORMAL, "user", session->user);
+        doc_addf(out, STYLE_BAD, _("signal"), _("%lld ended it"), (long long)session->signal);
+    doc_add(out, STYLE_NORMAL, _("folder"), session->cwd);
+    doc_add(out, STYLE_NORMAL, _("user"), session->user);
     if (*session->label)
-        doc_add(out, STYLE_NORMAL, "called", session->label);
+        doc_add(out, STYLE_NORMAL, _("called"), session->label);
     field_date(session->started_ns, text);
-    doc_add(out, STYLE_NORMAL, "began", text);
+    doc_add(out, STYLE_NORMAL, _("began"), text);
     field_duration(session_took(session, app->now_ns), text);
-    doc_add(out, STYLE_NORMAL, session_runs(session) ? "so far" : "took", text);
-    doc_add(out, STYLE_NORMAL, "terminal",
-            session->pty ? (session->attached ? "yes, somebody is attached" : "yes") : "no");
-    doc_add(out, STYLE_NORMAL, "wrote", units_format_size((uint64_t)session->out_total, size));
+    doc_add(out, STYLE_NORMAL, session_runs(session) ? _("so far") : _("took"), text);
+    doc_add(out, STYLE_NORMAL, _("terminal"),
+            session->pty ? (session->attached ? _("yes, somebody is attached") : _("yes")) : _("no"));
+    doc_add(out, STYLE_NORMAL, _("wrote"), units_format_size((uint64_t)session->out_total, size));
     if (session->max_rss > 0)
-        doc_add(out, STYLE_NORMAL, "memory", units_format_size((uint64_t)session->max_rss, size));
+        doc_add(out, STYLE_NORMAL, _("memory"), units_format_size((uint64_t)session->max_rss, size));
     if (session->cpu_us > 0) {
         field_duration(session->cpu_us / 1000, text);
-        doc_add(out, STYLE_NORMAL, "cpu", text);
+        doc_add(out, STYLE_NORMAL, _("cpu"), text);
     }
-    doc_add(out, STYLE_DIM, "session", session->id);
+    doc_add(out, STYLE_DIM, _("session"), session->id);
 }
 
 /* ---- acts ---- */
@@ -146,13 +151,13 @@ static const char *able(const struct app *app, uint64_t number, enum action acti
 {
     const struct session *session = sessions_find(&app->sessions, number);
     if (!app->up)
-        return "hutchd is away; it works again when it is back";
+        return _("hutchd is away; it works again when it is back");
     if (!session)
-        return "it is gone";
+        return _("it is gone");
     if (action == ACTION_TERMINAL && !session->pty)
-        return "it has no terminal to attach to; its output can be read";
+        return _("it has no terminal to attach to; its output can be read");
     if (action == ACTION_TERMINAL && !session_runs(session))
-        return "it has ended; its output can be read";
+        return _("it has ended; its output can be read");
     return NULL;
 }
 
@@ -160,10 +165,10 @@ static const char *says(const struct app *app, uint64_t number, enum action acti
 {
     const struct session *session = sessions_find(&app->sessions, number);
     if (action == ACTION_OPEN)
-        return "output";
+        return _("output");
     if (action == ACTION_TERMINAL)
-        return "attach";
-    return action == ACTION_KILL && session && !session_runs(session) ? "forget" : NULL;
+        return _("attach");
+    return action == ACTION_KILL && session && !session_runs(session) ? _("forget") : NULL;
 }
 
 static void words(const struct app *app, uint64_t number, enum action action, struct act_words *out)
@@ -172,10 +177,10 @@ static void words(const struct app *app, uint64_t number, enum action action, st
     if (action != ACTION_KILL || !session)
         return;
     bool runs = session_runs(session);
-    out->question = xasprintf(runs ? "kill %s?" : "forget %s?", command_of(session));
+    out->question = xasprintf(runs ? _("kill %s?") : _("forget %s?"), command_of(session));
     out->warning =
-        xstrdup(runs ? "all its processes end at once, without a chance to save; its output goes too"
-                     : "its output can no longer be read then");
+        xstrdup(runs ? _("all its processes end at once, without a chance to save; its output goes too")
+                     : _("its output can no longer be read then"));
 }
 
 static char *twin(const struct app *app, uint64_t number, enum action action)
@@ -245,7 +250,7 @@ static const enum action acts[] = {ACTION_OUTPUT, ACTION_TERMINAL, ACTION_KILL, 
 
 const struct view view_exec = {
     .name = "exec",
-    .title = "Exec",
+    .title = N_("Exec"),
     .map = KEYMAP_EXEC,
     .flags = VIEW_LIST | VIEW_HEADER | VIEW_TAB | VIEW_PROJECT,
     .columns = columns,

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -27,16 +28,16 @@ static void add_repos(struct doc *doc, const json_t *repos)
         autofree char *path = field_text(repo, "path");
         bool done = json_is_true(json_object_get(repo, "done"));
         const char *branch = strncmp(ref, "refs/heads/", 11) == 0 ? ref + 11 : ref;
-        doc_addf(doc, STYLE_NORMAL, i ? "" : "code", "%s  %s%s%.10s", name, branch, *branch ? " at " : "",
-                 commit);
-        doc_addf(doc, STYLE_DIM, "", "  of %s", source);
+        doc_addf(doc, STYLE_NORMAL, i ? "" : _("code"), "%s  %s%s%.10s", name, branch,
+                 *branch ? _(" at ") : "", commit);
+        doc_addf(doc, STYLE_DIM, "", _("  of %s"), source);
         if (done)
-            doc_addf(doc, STYLE_DIM, "", "  in %s", path);
+            doc_addf(doc, STYLE_DIM, "", _("  in %s"), path);
         else
-            doc_add(doc, STYLE_BUSY, "", "  not in the machine yet");
+            doc_add(doc, STYLE_BUSY, "", _("  not in the machine yet"));
     }
     if (!json_array_size(repos))
-        doc_add(doc, STYLE_DIM, "code", "none was brought in");
+        doc_add(doc, STYLE_DIM, _("code"), _("none was brought in"));
 }
 
 static void add_layers(struct doc *doc, const json_t *layers)
@@ -50,9 +51,10 @@ static void add_layers(struct doc *doc, const json_t *layers)
         autofree char *template = field_text(layer, "template");
         char size[UNITS_SIZE_MAX];
         if (*base)
-            doc_addf(doc, STYLE_DIM, i ? "" : "layers", "base %.12s of %s, never written to", base, template);
+            doc_addf(doc, STYLE_DIM, i ? "" : _("layers"), _("base %.12s of %s, never written to"), base,
+                     template);
         else
-            doc_addf(doc, STYLE_NORMAL, i ? "" : "layers", "%s  %s",
+            doc_addf(doc, STYLE_NORMAL, i ? "" : _("layers"), "%s  %s",
                      units_format_size((uint64_t)field_number(layer, "disk", 0), size), path);
     }
 }
@@ -67,27 +69,27 @@ static void add_guest(struct doc *doc, const json_t *guest)
     if (!json_is_object(guest))
         return;
     if (!*phase) {
-        doc_add(doc, STYLE_BUSY, "inside", "hutch-guest has not answered yet");
+        doc_add(doc, STYLE_BUSY, _("inside"), _("hutch-guest has not answered yet"));
         return;
     }
     bool answers = json_is_true(json_object_get(guest, "up"));
-    doc_addf(doc, answers ? STYLE_GOOD : STYLE_WARN, "inside", "%s%s", phase,
-             answers ? "" : "; it does not answer just now");
+    doc_addf(doc, answers ? STYLE_GOOD : STYLE_WARN, _("inside"), "%s%s", phase,
+             answers ? "" : _("; it does not answer just now"));
     if (*failed)
-        doc_addf(doc, STYLE_BAD, "failed", "%s (the VM says so)", failed);
+        doc_addf(doc, STYLE_BAD, _("failed"), _("%s (the VM says so)"), failed);
     if (*os)
-        doc_add(doc, STYLE_NORMAL, "system", os);
+        doc_add(doc, STYLE_NORMAL, _("system"), os);
     if (*kernel)
-        doc_add(doc, STYLE_NORMAL, "kernel", kernel);
+        doc_add(doc, STYLE_NORMAL, _("kernel"), kernel);
     field_duration(field_number(guest, "uptime_ms", -1), up);
-    doc_add(doc, STYLE_NORMAL, "up for", up);
+    doc_add(doc, STYLE_NORMAL, _("up for"), up);
     int64_t memory = field_number(guest, "memory_total", 0), disk = field_number(guest, "disk_size", 0);
     if (memory > 0)
-        doc_addf(doc, STYLE_NORMAL, "free", "%s of %s memory",
+        doc_addf(doc, STYLE_NORMAL, _("free"), _("%s of %s memory"),
                  units_format_size((uint64_t)field_number(guest, "memory_available", 0), free_size),
                  units_format_size((uint64_t)memory, total));
     if (disk > 0)
-        doc_addf(doc, STYLE_NORMAL, "", "%s of %s disk",
+        doc_addf(doc, STYLE_NORMAL, "", _("%s of %s disk"),
                  units_format_size((uint64_t)field_number(guest, "disk_free", 0), free_size),
                  units_format_size((uint64_t)disk, total));
 }
@@ -96,14 +98,14 @@ static void add_speed(struct doc *doc, const struct app *app, const struct proje
 {
     char key[24] = "";
     if (!project->emulated) {
-        doc_add(doc, STYLE_GOOD, "speed", "KVM: as fast as this host");
+        doc_add(doc, STYLE_GOOD, _("speed"), _("KVM: as fast as this host"));
         return;
     }
     bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_DOCTOR, key);
-    doc_add(doc, STYLE_WARN, "speed", "EMULATED: without /dev/kvm it is 10 to 30 times slower");
+    doc_add(doc, STYLE_WARN, _("speed"), _("EMULATED: without /dev/kvm it is 10 to 30 times slower"));
     doc_addf(doc, STYLE_WARN, "",
-             "turn virtualisation on in the firmware, or nested virtualisation on the "
-             "host of this machine; %s says more",
+             _("turn virtualisation on in the firmware, or nested virtualisation on the "
+               "host of this machine; %s says more"),
              key);
 }
 
@@ -116,31 +118,32 @@ void info_update(struct app *app)
     list_news(&app->lists[VIEW_INFO]);
     if (!project)
         return;
-    doc_add(doc, *project->failure ? STYLE_BAD : STYLE_NORMAL, "state", project->state);
+    doc_add(doc, *project->failure ? STYLE_BAD : STYLE_NORMAL, _("state"), project_state(project));
     if (*project->failure)
-        doc_add(doc, STYLE_BAD, "failure", project->failure);
+        doc_add(doc, STYLE_BAD, _("failure"), project->failure);
     if (*project->step)
-        doc_add(doc, STYLE_BUSY, "doing", project->step);
+        doc_add(doc, STYLE_BUSY, _("doing"), _(project->step));
     add_speed(doc, app, project);
     add_guest(doc, json_object_get(project->json, "guest"));
     if (project->cpus > 0)
-        doc_addf(doc, STYLE_NORMAL, "cpus", "%lld", (long long)project->cpus);
-    size_line(doc, "memory", project->memory, "");
-    size_line(doc, "disk", project->disk, " of this host's disk now");
-    size_line(doc, "", project->disk_size, " at most");
+        doc_addf(doc, STYLE_NORMAL, _("cpus"), "%lld", (long long)project->cpus);
+    size_line(doc, _("memory"), project->memory, "");
+    size_line(doc, _("disk"), project->disk, _(" of this host's disk now"));
+    size_line(doc, "", project->disk_size, _(" at most"));
     autofree char *base = field_text(project->json, "base");
-    doc_addf(doc, STYLE_NORMAL, "template", "%s%s%.12s", project->template, *base ? ", base " : "", base);
+    doc_addf(doc, STYLE_NORMAL, _("template"), "%s%s%.12s", project->template, *base ? _(", base ") : "",
+             base);
     if (project->full) {
         add_repos(doc, json_object_get(project->json, "repos"));
         add_layers(doc, json_object_get(project->json, "layers"));
     }
     if (*project->folder)
-        doc_add(doc, STYLE_NORMAL, "folder", project->folder);
+        doc_add(doc, STYLE_NORMAL, _("folder"), project->folder);
     field_date(project->created_ns, made);
-    doc_add(doc, STYLE_NORMAL, "made", made);
+    doc_add(doc, STYLE_NORMAL, _("made"), made);
     autofree char *domain = field_text(json_object_get(project->json, "vm"), "domain");
     if (*domain)
-        doc_addf(doc, STYLE_DIM, "libvirt", "domain %s", domain);
+        doc_addf(doc, STYLE_DIM, _("libvirt"), _("domain %s"), domain);
 }
 
 static void shown(struct app *app, struct effects *effects)
@@ -186,8 +189,8 @@ static const enum action bar[] = {ACTION_BACK,   ACTION_COPY,    ACTION_TERMINAL
 
 const struct view view_info = {
     .name = "info",
-    .title = "Info",
-    .empty = "nothing is known of it yet",
+    .title = N_("Info"),
+    .empty = N_("nothing is known of it yet"),
     .flags = VIEW_LIST | VIEW_TAB | VIEW_PROJECT,
     .columns = columns,
     .bar = bar,

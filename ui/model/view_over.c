@@ -3,6 +3,7 @@
 #include "ui/model/field.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static uint64_t identity_action(const struct app *app, size_t position)
 static char *label_action(const struct app *app, uint64_t identity)
 {
     (void)app;
-    return xstrdup(action_table[identity].label);
+    return xstrdup(action_label(identity));
 }
 
 /* All keys of an act where the target is, with a blank between; "" if it has none. */
@@ -56,19 +57,19 @@ static void keys_of(const struct app *app, enum action action, struct cell_out *
 
 enum { KEY, ACT, WHAT };
 static const struct column columns_help[] = {
-    [KEY] = {"KEY", 14, false, 0, false, false},
-    [ACT] = {"ACT", 16, false, 1, false, false},
-    [WHAT] = {"WHAT IT DOES", 0, false, 0, false, false},
+    [KEY] = {N_("KEY"), 14, false, 0, false, false},
+    [ACT] = {N_("ACT"), 16, false, 1, false, false},
+    [WHAT] = {N_("WHAT IT DOES"), 0, false, 0, false, false},
     {NULL},
 };
 
 static void cell_action(const struct app *app, size_t position, int column, struct cell_out *out)
 {
-    const struct action_info *info = &action_table[action_at(position)];
+    enum action action = action_at(position);
     if (column == KEY)
-        keys_of(app, action_at(position), out);
+        keys_of(app, action, out);
     else
-        out->text = column == ACT ? info->name : info->help;
+        out->text = column == ACT ? action_table[action].name : action_help(action);
 }
 
 /* ---- help ---- */
@@ -86,7 +87,7 @@ static const enum action bar_help[] = {ACTION_BACK, ACTION_SEARCH, ACTION_FILTER
 
 const struct view view_help = {
     .name = "help",
-    .title = "Help",
+    .title = N_("Help"),
     .flags = VIEW_LIST | VIEW_HEADER,
     .columns = columns_help,
     .bar = bar_help,
@@ -122,8 +123,9 @@ static int fuzzy(const char *typed, const char *name)
 
 static int score_of(const struct app *app, size_t position)
 {
-    const struct action_info *info = &action_table[action_at(position)];
-    int name = fuzzy(app->input.text, info->name), label = fuzzy(app->input.text, info->label);
+    enum action action = action_at(position);
+    int name = fuzzy(app->input.text, action_table[action].name);
+    int label = fuzzy(app->input.text, action_label(action));
     return name > label ? name : label;
 }
 
@@ -166,23 +168,23 @@ static void open_palette(struct app *app, uint64_t identity, struct effects *eff
 }
 
 static const struct column columns_palette[] = {
-    [KEY] = {"KEY", 14, false, 2, false, true},
-    [ACT] = {"ACT", 16, false, 0, false, false},
-    [WHAT] = {"WHAT IT DOES", 0, false, 1, false, false},
+    [KEY] = {N_("KEY"), 14, false, 2, false, true},
+    [ACT] = {N_("ACT"), 16, false, 0, false, false},
+    [WHAT] = {N_("WHAT IT DOES"), 0, false, 1, false, false},
     {NULL},
 };
 static const char *says_choose(const struct app *app, uint64_t identity, enum action action)
 {
     (void)app, (void)identity;
-    return action == ACTION_OPEN ? "choose" : NULL;
+    return action == ACTION_OPEN ? _("choose") : NULL;
 }
 
 static const enum action bar_palette[] = {ACTION_OPEN, ACTION_CANCEL, ACTION_NONE};
 
 const struct view view_palette = {
     .name = "palette",
-    .title = "All acts",
-    .empty = "no act is called so",
+    .title = N_("All acts"),
+    .empty = N_("no act is called so"),
     .flags = VIEW_LIST | VIEW_HEADER,
     .columns = columns_palette,
     .bar = bar_palette,
@@ -217,9 +219,9 @@ static void cell_act(const struct app *app, size_t position, int column, struct 
         const char *word = view_table[view]->says ? view_table[view]->says(app, row, action) : NULL;
         cell_action(app, position, column, out);
         if (column == ACT)
-            out->text = word ? word : action_table[action].label;
+            out->text = word ? word : action_label(action);
         if (column == WHAT && why) {
-            snprintf(out->room, sizeof(out->room), "not now: %s", why);
+            snprintf(out->room, sizeof(out->room), _("not now: %s"), why);
             out->text = out->room;
         }
     } else {
@@ -253,17 +255,17 @@ static bool key_act(struct app *app, const struct key_event *key, struct effects
 }
 
 static const struct column columns_acts[] = {
-    [KEY] = {"KEY", 8, false, 0, false, false},
-    [ACT] = {"ACT", 12, false, 0, false, false},
-    [WHAT] = {"WHAT IT DOES", 0, false, 1, false, false},
-    {"COMMAND", 28, false, 2, false, false},
+    [KEY] = {N_("KEY"), 8, false, 0, false, false},
+    [ACT] = {N_("ACT"), 12, false, 0, false, false},
+    [WHAT] = {N_("WHAT IT DOES"), 0, false, 1, false, false},
+    {N_("COMMAND"), 28, false, 2, false, false},
     {NULL},
 };
 static const enum action bar_acts[] = {ACTION_OPEN, ACTION_BACK, ACTION_DOWN, ACTION_UP, ACTION_NONE};
 
 const struct view view_actions = {
     .name = "actions",
-    .title = "What can be done",
+    .title = N_("What can be done"),
     .flags = VIEW_LIST | VIEW_HEADER | VIEW_PROMPT,
     .columns = columns_acts,
     .bar = bar_acts,
@@ -303,7 +305,7 @@ static const struct entry *find_entry(const struct app *app, uint64_t number)
 }
 
 static const char *const entry_words[] = {
-    [ENTRY_RUNS] = "runs", [ENTRY_DONE] = "ok", [ENTRY_FAILED] = "failed", [ENTRY_SAID] = ""};
+    [ENTRY_RUNS] = N_("runs"), [ENTRY_DONE] = N_("ok"), [ENTRY_FAILED] = N_("failed"), [ENTRY_SAID] = ""};
 static const enum style entry_styles[] = {[ENTRY_RUNS] = STYLE_BUSY,
                                           [ENTRY_DONE] = STYLE_GOOD,
                                           [ENTRY_FAILED] = STYLE_BAD,
@@ -317,7 +319,7 @@ static void cell_entry(const struct app *app, size_t position, int column, struc
         out->text = out->room;
         out->style = STYLE_DIM;
     } else if (column == 1) {
-        out->text = entry_words[entry->state];
+        out->text = _(entry_words[entry->state]);
         out->style = entry_styles[entry->state];
     } else if (column == 2) {
         out->text = entry->command ? entry->command : entry->words;
@@ -341,24 +343,24 @@ static void detail_entry(const struct app *app, uint64_t number, struct doc *out
     if (!entry)
         return;
     field_date(entry->ts_ns, time);
-    doc_add(out, STYLE_NORMAL, "when", time);
+    doc_add(out, STYLE_NORMAL, _("when"), time);
     if (entry->command)
-        doc_add(out, STYLE_NORMAL, "command", entry->command);
+        doc_add(out, STYLE_NORMAL, _("command"), entry->command);
     if (*entry_words[entry->state])
-        doc_add(out, entry_styles[entry->state], "result", entry_words[entry->state]);
+        doc_add(out, entry_styles[entry->state], _("result"), _(entry_words[entry->state]));
     if (entry->ended_ns > entry->ts_ns) {
         field_duration((entry->ended_ns - entry->ts_ns) / 1000000, time);
-        doc_add(out, STYLE_NORMAL, "took", time);
+        doc_add(out, STYLE_NORMAL, _("took"), time);
     }
     if (*entry->words)
-        doc_add(out, entry_styles[entry->state], "said", entry->words);
+        doc_add(out, entry_styles[entry->state], _("said"), entry->words);
 }
 
 static const struct column columns_log[] = {
-    {"TIME", 8, false, 1, false, false},
-    {"HOW", 6, false, 0, false, false},
-    {"COMMAND", 34, false, 0, false, false},
-    {"WHAT WAS SAID", 0, false, 0, false, false},
+    {N_("TIME"), 8, false, 1, false, false},
+    {N_("HOW"), 6, false, 0, false, false},
+    {N_("COMMAND"), 34, false, 0, false, false},
+    {N_("WHAT WAS SAID"), 0, false, 0, false, false},
     {NULL},
 };
 static const enum action bar_log[] = {ACTION_OPEN,   ACTION_COPY, ACTION_BACK, ACTION_SEARCH,
@@ -366,8 +368,8 @@ static const enum action bar_log[] = {ACTION_OPEN,   ACTION_COPY, ACTION_BACK, A
 
 const struct view view_history = {
     .name = "log",
-    .title = "Acts so far",
-    .empty = "nothing was done from this screen yet",
+    .title = N_("Acts so far"),
+    .empty = N_("nothing was done from this screen yet"),
     .flags = VIEW_LOG | VIEW_HEADER,
     .columns = columns_log,
     .bar = bar_log,
@@ -412,8 +414,8 @@ static const enum action bar_doc[] = {ACTION_BACK,   ACTION_COPY, ACTION_WRAP,
 
 const struct view view_detail = {
     .name = "detail",
-    .title = "Detail",
-    .empty = "nothing more is known",
+    .title = N_("Detail"),
+    .empty = N_("nothing more is known"),
     .flags = VIEW_LIST,
     .columns = columns_doc,
     .bar = bar_doc,

@@ -6,17 +6,17 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME, STATE, AGENT, WAIT, NET, DISK, NOW };
 static const struct column columns[] = {
-    [NAME] = {"PROJECT", 14, false, 0, true, false}, [STATE] = {"STATE", 8, false, 0, true, false},
-    [AGENT] = {"AGENT", 13, false, 4, true, false},  [WAIT] = {"WAIT", 4, true, 3, true, true},
-    [NET] = {"NET/s", 5, true, 5, true, true},       [DISK] = {"DISK", 5, true, 2, true, true},
-    [NOW] = {"NOW", 0, false, 1, false, false, 10},  {NULL},
+    [NAME] = {N_("PROJECT"), 14, false, 0, true, false}, [STATE] = {N_("STATE"), 8, false, 0, true, false},
+    [AGENT] = {N_("AGENT"), 13, false, 4, true, false},  [WAIT] = {N_("WAIT"), 4, true, 3, true, true},
+    [NET] = {N_("NET/s"), 5, true, 5, true, true},       [DISK] = {N_("DISK"), 5, true, 2, true, true},
+    [NOW] = {N_("NOW"), 0, false, 1, false, false, 10},  {NULL},
 };
 
 static size_t end(const struct app *app)
@@ -29,28 +29,20 @@ static uint64_t identity(const struct app *app, size_t position)
     return app->projects.list[position].number;
 }
 
-/* Words of what needs a person are in capitals, so that colour is never alone. */
 static void state_cell(const struct project *project, struct cell_out *out)
 {
     static const struct {
         const char *state;
-        bool capitals;
         enum style style;
     } table[] = {
-        {"run", false, STYLE_GOOD},      {"new", false, STYLE_BUSY},   {"starting", false, STYLE_BUSY},
-        {"stopping", false, STYLE_BUSY}, {"frozen", true, STYLE_WARN}, {"paused", true, STYLE_WARN},
-        {"failed", true, STYLE_BAD},     {"gone", true, STYLE_BAD},    {"saved", false, STYLE_NORMAL},
-        {"off", false, STYLE_DIM},
+        {"run", STYLE_GOOD},     {"new", STYLE_BUSY},    {"starting", STYLE_BUSY}, {"stopping", STYLE_BUSY},
+        {"frozen", STYLE_WARN},  {"paused", STYLE_WARN}, {"failed", STYLE_BAD},    {"gone", STYLE_BAD},
+        {"saved", STYLE_NORMAL}, {"off", STYLE_DIM},
     };
-    snprintf(out->room, sizeof(out->room), "%s", project->state);
-    out->text = out->room;
-    for (size_t i = 0; i < countof(table); i++) {
-        if (strcmp(table[i].state, project->state) != 0)
-            continue;
-        out->style = table[i].style;
-        for (char *c = out->room; table[i].capitals && *c; c++)
-            *c = (char)toupper((unsigned char)*c);
-    }
+    out->text = project_state(project);
+    for (size_t i = 0; i < countof(table); i++)
+        if (!strcmp(table[i].state, project->state))
+            out->style = table[i].style;
 }
 
 static void size_cell(int64_t bytes, bool zero, struct cell_out *out)
@@ -92,9 +84,9 @@ static char *nothing(const struct app *app)
     char key[24] = "";
     bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_CREATE, key);
     if (!app->repository)
-        return xasprintf("no projects yet; %s makes one, of a repository that you name", key);
+        return xasprintf(_("no projects yet; %s makes one, of a repository that you name"), key);
     autofree char *folder = text_safe(app->repository);
-    return xasprintf("no projects yet; %s makes one of the repository here, %s", key, folder);
+    return xasprintf(_("no projects yet; %s makes one of the repository here, %s"), key, folder);
 }
 
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
@@ -143,7 +135,7 @@ static const char *says(const struct app *app, uint64_t number, enum action acti
 {
     const struct project *project = projects_find(&app->projects, number);
     if (action == ACTION_FREEZE && project && !strcmp(project->state, "paused"))
-        return "go on";
+        return _("go on");
     return NULL;
 }
 
@@ -162,24 +154,24 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
         return;
     struct cell_out state = {.text = ""};
     state_cell(project, &state);
-    doc_add(out, STYLE_TITLE, "project", project->name);
-    doc_add(out, state.style, "state", state.text);
+    doc_add(out, STYLE_TITLE, _("project"), project->name);
+    doc_add(out, state.style, _("state"), state.text);
     if (*project->step)
-        doc_add(out, STYLE_BUSY, "doing", project->step);
+        doc_add(out, STYLE_BUSY, _("doing"), _(project->step));
     if (*project->failure)
-        doc_add(out, STYLE_BAD, "failure", project->failure);
-    doc_add(out, STYLE_NORMAL, "template", project->template);
+        doc_add(out, STYLE_BAD, _("failure"), project->failure);
+    doc_add(out, STYLE_NORMAL, _("template"), project->template);
     if (project->cpus >= 0)
-        doc_addf(out, STYLE_NORMAL, "cpus", "%lld", (long long)project->cpus);
-    size_line(out, "memory", project->memory);
-    size_line(out, "disk", project->disk);
-    size_line(out, "disk most", project->disk_size);
+        doc_addf(out, STYLE_NORMAL, _("cpus"), "%lld", (long long)project->cpus);
+    size_line(out, _("memory"), project->memory);
+    size_line(out, _("disk"), project->disk);
+    size_line(out, _("disk most"), project->disk_size);
     if (project->emulated)
-        doc_add(out, STYLE_WARN, "speed", "EMULATED: without KVM the machine is many times slower");
+        doc_add(out, STYLE_WARN, _("speed"), _("EMULATED: without KVM the machine is many times slower"));
     if (*project->folder)
-        doc_add(out, STYLE_NORMAL, "folder", project->folder);
+        doc_add(out, STYLE_NORMAL, _("folder"), project->folder);
     field_date(project->created_ns, made);
-    doc_add(out, STYLE_NORMAL, "made", made);
+    doc_add(out, STYLE_NORMAL, _("made"), made);
 }
 
 static void open(struct app *app, uint64_t number, struct effects *effects)
@@ -197,7 +189,7 @@ static const enum action acts[] = {ACTION_TERMINAL, ACTION_SHELL,   ACTION_START
 
 const struct view view_projects = {
     .name = "projects",
-    .title = "Projects",
+    .title = N_("Projects"),
     .nothing = nothing,
     .flags = VIEW_LIST | VIEW_HEADER | VIEW_PROJECT,
     .columns = columns,

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -126,11 +127,11 @@ void templates_ask(struct app *app, struct effects *effects)
 
 enum { NAME, BASE, SIZE, USED, ABOUT };
 static const struct column columns[] = {
-    [NAME] = {"TEMPLATE", 16, false, 0, true, false},
-    [BASE] = {"BASE", 10, false, 0, true, false},
-    [SIZE] = {"SIZE", 5, true, 2, false, false},
-    [USED] = {"USED BY", 11, false, 3, false, false},
-    [ABOUT] = {"WHAT IT IS", 0, false, 1, false, false, 12},
+    [NAME] = {N_("TEMPLATE"), 16, false, 0, true, false},
+    [BASE] = {N_("BASE"), 10, false, 0, true, false},
+    [SIZE] = {N_("SIZE"), 5, true, 2, false, false},
+    [USED] = {N_("USED BY"), 11, false, 3, false, false},
+    [ABOUT] = {N_("WHAT IT IS"), 0, false, 1, false, false, 12},
     {NULL},
 };
 
@@ -159,14 +160,18 @@ static void cell(const struct app *app, size_t position, int column, struct cell
         out->text = row->name;
         break;
     case BASE:
-        out->text = work ? "building" : *row->failure ? "BROKEN" : row->built ? "built" : "not built";
+        out->text = work            ? _("building")
+                    : *row->failure ? _("BROKEN")
+                    : row->built    ? _("built")
+                                    : _("not built");
         out->style = work ? STYLE_BUSY : *row->failure ? STYLE_BAD : row->built ? STYLE_GOOD : STYLE_DIM;
         break;
     case SIZE:
         out->text = row->size > 0 ? units_format_size((uint64_t)row->size, out->room) : "-";
         break;
     case USED:
-        snprintf(out->room, sizeof(out->room), "%zu project%s", row->projects, row->projects == 1 ? "" : "s");
+        snprintf(out->room, sizeof(out->room), ngettext("%zu project", "%zu projects", row->projects),
+                 row->projects);
         out->text = row->projects ? out->room : "-";
         break;
     default:
@@ -184,9 +189,9 @@ static char *label(const struct app *app, uint64_t number)
 static char *nothing(const struct app *app)
 {
     if (app->templates.failure)
-        return xasprintf("the templates cannot be listed: %s", app->templates.failure);
-    return xstrdup(app->templates.known ? "there are no templates; hutch doctor says where they should be"
-                                        : "asking for the templates ...");
+        return xasprintf(_("the templates cannot be listed: %s"), app->templates.failure);
+    return xstrdup(app->templates.known ? _("there are no templates; hutch doctor says where they should be")
+                                        : _("asking for the templates ..."));
 }
 
 /* A list of texts as one line. Caller frees. */
@@ -214,38 +219,41 @@ static void member(struct doc *out, const json_t *json, const char *key, const c
 
 static void detail(const struct app *app, uint64_t number, struct doc *out)
 {
-    /* what the file says stands under the file's own keys */
-    static const char *const members[][2] = {{"distribution", "distribution"},
-                                             {"suite", "suite"},
-                                             {"architecture", "architecture"},
-                                             {"packages", "packages"},
-                                             {"setup", "setup"},
-                                             {"user", "user"},
-                                             {"kernel_package", "kernel"},
-                                             {"kernel", "its version"},
-                                             {"projects", "used by"},
-                                             {"mirror", "mirror"},
-                                             {"path", "file"}};
+    /* what the file says stands under the file's own keys, in every language */
+    static const struct {
+        const char *key, *title, *word;
+    } members[] = {{"distribution", "distribution", NULL},
+                   {"suite", "suite", NULL},
+                   {"architecture", "architecture", NULL},
+                   {"packages", "packages", NULL},
+                   {"setup", "setup", NULL},
+                   {"user", "user", NULL},
+                   {"kernel_package", "kernel", NULL},
+                   {"kernel", NULL, N_("its version")},
+                   {"projects", NULL, N_("used by")},
+                   {"mirror", "mirror", NULL},
+                   {"path", NULL, N_("file")}};
     const struct template_row *row = templates_find(&app->templates, number);
     char size[UNITS_SIZE_MAX], when[24];
     if (!row)
         return;
-    doc_add(out, STYLE_TITLE, "template", row->name);
+    doc_add(out, STYLE_TITLE, _("template"), row->name);
     if (*row->about)
-        doc_add(out, STYLE_NORMAL, "about", row->about);
+        doc_add(out, STYLE_NORMAL, _("about"), row->about);
     if (*row->failure)
-        doc_add(out, STYLE_BAD, "broken", row->failure);
+        doc_add(out, STYLE_BAD, _("broken"), row->failure);
     field_date(row->built_ns, when);
     if (row->built)
-        doc_addf(out, STYLE_GOOD, "base", "built %s", when);
+        doc_addf(out, STYLE_GOOD, _("base"), _("built %s"), when);
     else
-        doc_add(out, STYLE_DIM, "base", "not built; the first project of it builds it, in some minutes");
+        doc_add(out, STYLE_DIM, _("base"),
+                _("not built; the first project of it builds it, in some minutes"));
     if (row->size > 0)
-        doc_add(out, STYLE_NORMAL, "size", units_format_size((uint64_t)row->size, size));
+        doc_add(out, STYLE_NORMAL, _("size"), units_format_size((uint64_t)row->size, size));
     if (row->disk_min > 0)
         doc_addf(out, STYLE_NORMAL, "disk-min", "%s", units_format_size((uint64_t)row->disk_min, size));
     for (size_t i = 0; i < countof(members); i++)
-        member(out, row->json, members[i][0], members[i][1]);
+        member(out, row->json, members[i].key, members[i].word ? _(members[i].word) : members[i].title);
 }
 
 /* ---- acts ---- */
@@ -254,18 +262,18 @@ static const char *able(const struct app *app, uint64_t number, enum action acti
 {
     const struct template_row *row = templates_find(&app->templates, number);
     if (!app->up)
-        return "hutchd is away; it works again when it is back";
+        return _("hutchd is away; it works again when it is back");
     if (!row)
-        return "it is gone";
+        return _("it is gone");
     if (action == ACTION_PROGRESS)
-        return work_named(app, WORK_TEMPLATE, row->raw_name) ? NULL : "it was not built from this screen";
+        return work_named(app, WORK_TEMPLATE, row->raw_name) ? NULL : _("it was not built from this screen");
     if (building(app, row))
-        return action == ACTION_BUILD ? "it is being built already" : "it is being built";
+        return action == ACTION_BUILD ? _("it is being built already") : _("it is being built");
     if (action == ACTION_BUILD)
-        return row->built ? "it is built, and nothing of its file changed since" : NULL;
+        return row->built ? _("it is built, and nothing of its file changed since") : NULL;
     if (!row->built)
-        return "it has no base";
-    return row->projects ? "projects stand on its base" : NULL;
+        return _("it has no base");
+    return row->projects ? _("projects stand on its base") : NULL;
 }
 
 static void words(const struct app *app, uint64_t number, enum action action, struct act_words *out)
@@ -274,11 +282,12 @@ static void words(const struct app *app, uint64_t number, enum action action, st
     if (!row)
         return;
     if (action == ACTION_BUILD) {
-        out->question = xasprintf("build the base of %s?", row->name);
-        out->warning = xstrdup("its packages are fetched; that takes some minutes, and can be left alone");
+        out->question = xasprintf(_("build the base of %s?"), row->name);
+        out->warning = xstrdup(_("its packages are fetched; that takes some minutes, and can be left alone"));
     } else {
-        out->question = xasprintf("remove the base of %s?", row->name);
-        out->warning = xstrdup("the template stays; its next project builds the base again, in some minutes");
+        out->question = xasprintf(_("remove the base of %s?"), row->name);
+        out->warning =
+            xstrdup(_("the template stays; its next project builds the base again, in some minutes"));
     }
 }
 
@@ -334,7 +343,7 @@ static const enum action acts[] = {ACTION_BUILD, ACTION_REMOVE_BASE, ACTION_PROG
 
 const struct view view_templates = {
     .name = "templates",
-    .title = "Templates",
+    .title = N_("Templates"),
     .map = KEYMAP_TEMPLATE,
     .flags = VIEW_LIST | VIEW_HEADER,
     .columns = columns,

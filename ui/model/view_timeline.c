@@ -4,15 +4,16 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { TIME, FOLD, WHAT, RESULT, TOOK };
 static const struct column columns[] = {
-    [TIME] = {"TIME", 8, false, 2, true, false},      [FOLD] = {"", 1, false, 0, false, false},
-    [WHAT] = {"WHAT", 0, false, 0, false, false, 18}, [RESULT] = {"RESULT", 9, false, 0, true, true},
-    [TOOK] = {"TOOK", 7, true, 1, true, true},        {NULL},
+    [TIME] = {N_("TIME"), 8, false, 2, true, false},      [FOLD] = {"", 1, false, 0, false, false},
+    [WHAT] = {N_("WHAT"), 0, false, 0, false, false, 18}, [RESULT] = {N_("RESULT"), 9, false, 0, true, true},
+    [TOOK] = {N_("TOOK"), 7, true, 1, true, true},        {NULL},
 };
 
 static size_t first(const struct app *app)
@@ -119,28 +120,28 @@ static void detail(const struct app *app, uint64_t seq, struct doc *out)
     const struct event *event = events_find(&app->events, (int64_t)seq, NULL);
     char text[24];
     if (!event) {
-        doc_add(out, STYLE_DIM, "", "this event is no longer remembered here; hutch log has it");
+        doc_add(out, STYLE_DIM, "", _("this event is no longer remembered here; hutch log has it"));
         return;
     }
-    doc_add(out, STYLE_NORMAL, event->group == EVENT_EXEC ? "command" : "what", event_text(event));
+    doc_add(out, STYLE_NORMAL, event->group == EVENT_EXEC ? _("command") : _("what"), event_text(event));
     field_date(event->ts_ns, text);
-    doc_add(out, STYLE_NORMAL, "when", text);
+    doc_add(out, STYLE_NORMAL, _("when"), text);
     event_outcome(event, text);
     if (*text)
-        doc_add(out, style_of(event), "result", text);
+        doc_add(out, style_of(event), _("result"), text);
     if (event->failed && event->detail)
-        doc_add(out, STYLE_BAD, "why", event->detail);
+        doc_add(out, STYLE_BAD, _("why"), event->detail);
     field_duration(took(app, event), text);
     if (took(app, event) >= 0)
-        doc_add(out, STYLE_NORMAL, event->started && !event->ended ? "so far" : "took", text);
+        doc_add(out, STYLE_NORMAL, event->started && !event->ended ? _("so far") : _("took"), text);
     if (*event->actor)
-        doc_add(out, STYLE_NORMAL, "by", event->actor);
+        doc_add(out, STYLE_NORMAL, _("by"), event->actor);
     if (event->session)
-        doc_add(out, STYLE_NORMAL, "session", event->session);
+        doc_add(out, STYLE_NORMAL, _("session"), event->session);
     if (event->children)
-        doc_addf(out, STYLE_NORMAL, "below it", "%u", event->children);
-    doc_add(out, STYLE_DIM, "kind", event_kind(&app->events, event));
-    doc_addf(out, STYLE_DIM, "number", "%lld of the journal", (long long)event->seq);
+        doc_addf(out, STYLE_NORMAL, _("below it"), "%u", event->children);
+    doc_add(out, STYLE_DIM, _("kind"), event_kind(&app->events, event));
+    doc_addf(out, STYLE_DIM, _("number"), _("%lld of the journal"), (long long)event->seq);
 }
 
 static const enum action bar[] = {ACTION_OPEN,   ACTION_BACK,    ACTION_FOLLOW,  ACTION_FOLD, ACTION_SEARCH,
@@ -148,8 +149,8 @@ static const enum action bar[] = {ACTION_OPEN,   ACTION_BACK,    ACTION_FOLLOW, 
 
 const struct view view_timeline = {
     .name = "timeline",
-    .title = "Timeline",
-    .empty = "nothing has happened here yet that is remembered; hutch log has what is older",
+    .title = N_("Timeline"),
+    .empty = N_("nothing has happened here yet that is remembered; hutch log has what is older"),
     .flags = VIEW_LOG | VIEW_TREE | VIEW_TAB | VIEW_PROJECT,
     .columns = columns,
     .bar = bar,

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,9 +118,9 @@ static char *amount(const struct work_step *step)
         bar[i] = i < full ? '#' : '.';
     bar[BAR_COLUMNS] = 0;
     if (!step->bytes)
-        return xasprintf("[%s] %3d%%  %lld of %lld  ", bar, percent, (long long)step->done,
+        return xasprintf(_("[%s] %3d%%  %lld of %lld  "), bar, percent, (long long)step->done,
                          (long long)step->total);
-    return xasprintf("[%s] %3d%%  %s of %s  ", bar, percent, units_format_size((uint64_t)step->done, done),
+    return xasprintf(_("[%s] %3d%%  %s of %s  "), bar, percent, units_format_size((uint64_t)step->done, done),
                      units_format_size((uint64_t)step->total, total));
 }
 
@@ -135,12 +136,19 @@ static struct work_step *step_for(struct app *app, struct work *work, const char
     return last;
 }
 
+/* What hutchd says of a step: the words of its steps have translations. */
+static char *said(const json_t *json)
+{
+    autofree char *text = field_text(json, "text");
+    return xstrdup(_(text));
+}
+
 static void take_line(struct app *app, struct work *work, const json_t *json)
 {
     autofree char *phase = field_text(json, "phase");
     autofree char *unit = field_text(json, "unit");
     struct work_step *step = step_for(app, work, phase, json_object_get(json, "warning") != NULL);
-    step->text = (free(step->text), field_text(json, "text"));
+    step->text = (free(step->text), said(json));
     step->done = field_number(json, "done", 0);
     step->total = field_number(json, "total", 0);
     step->bytes = !strcmp(unit, "bytes");
@@ -190,9 +198,9 @@ void work_show(struct app *app, uint64_t number, struct effects *effects)
 enum { HOW, STEP, WHAT, TOOK };
 static const struct column columns[] = {
     [HOW] = {"", 4, false, 0, false, false},
-    [STEP] = {"STEP", 13, false, 2, false, false},
-    [WHAT] = {"WHAT", 0, false, 0, false, false, 20},
-    [TOOK] = {"TOOK", 7, true, 1, false, false},
+    [STEP] = {N_("STEP"), 13, false, 2, false, false},
+    [WHAT] = {N_("WHAT"), 0, false, 0, false, false, 20},
+    [TOOK] = {N_("TOOK"), 7, true, 1, false, false},
     {NULL},
 };
 
@@ -206,7 +214,7 @@ static const char *way_on(const struct work *work)
 {
     if (work->hint || work->action != ACTION_CREATE)
         return work->hint;
-    return "start goes on with it from the list of projects; the form is as it was";
+    return _("start goes on with it from the list of projects; the form is as it was");
 }
 
 /* Lines below the steps: one while it runs or when it went well; the failure, its way out. */
@@ -236,7 +244,7 @@ static void step_cell(const struct app *app, const struct work *work, size_t at,
     bool failed = last && work->state == WORK_FAILED;
     out->style = step->warning ? STYLE_WARN : now ? STYLE_BUSY : STYLE_NORMAL;
     if (column == HOW) {
-        out->text = step->warning ? "note" : now ? "now" : failed ? "FAIL" : "ok";
+        out->text = step->warning ? _("note") : now ? _("now") : failed ? _("FAIL") : _("ok");
         out->style = step->warning ? STYLE_WARN : now ? STYLE_BUSY : failed ? STYLE_BAD : STYLE_GOOD;
     } else if (column == STEP) {
         out->text = step->phase;
@@ -257,8 +265,8 @@ static void end_cell(const struct app *app, const struct work *work, bool hint, 
 {
     if (work->state == WORK_FAILED) {
         out->style = hint ? STYLE_NORMAL : STYLE_BAD;
-        out->text = column == HOW    ? (hint || work->count ? "" : "FAIL")
-                    : column == STEP ? (hint ? "what to do" : "why")
+        out->text = column == HOW    ? (hint || work->count ? "" : _("FAIL"))
+                    : column == STEP ? (hint ? _("what to do") : _("why"))
                                      : "";
         if (column == WHAT)
             out->text = hint ? way_on(work) : work->message;
@@ -267,13 +275,13 @@ static void end_cell(const struct app *app, const struct work *work, bool hint, 
     bool runs = work->state == WORK_RUNS;
     out->style = runs ? STYLE_DIM : STYLE_GOOD;
     if (column == HOW)
-        out->text = runs ? "" : "DONE";
+        out->text = runs ? "" : _("DONE");
     else if (column == WHAT)
-        out->text = runs ? "it goes on when this view is left" : "Enter leads there";
+        out->text = runs ? _("it goes on when this view is left") : _("Enter leads there");
     else if (column == TOOK)
         duration(work->begun_ns, runs ? app->now_ns : work->ended_ns, out);
     else
-        out->text = runs ? "" : "all of it";
+        out->text = runs ? "" : _("all of it");
 }
 
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
@@ -300,7 +308,7 @@ static char *copy(const struct app *app, uint64_t identity)
 static char *heading(const struct app *app)
 {
     const struct work *work = shown(app);
-    return work ? xasprintf("%s %s", action_table[work->action].label, work->name) : NULL;
+    return work ? xasprintf("%s %s", action_label(work->action), work->name) : NULL;
 }
 
 /* To the project that it is about; a failed making leads to the form again. */
@@ -316,7 +324,7 @@ static void open(struct app *app, uint64_t identity, struct effects *effects)
     }
     struct project *project = projects_named(&app->projects, work->raw_name);
     if (!project) {
-        app_say(app, STYLE_WARN, "there is no project %s", work->name);
+        app_say(app, STYLE_WARN, _("there is no project %s"), work->name);
         return;
     }
     while (app->overlay_count)
@@ -332,8 +340,8 @@ static const char *says(const struct app *app, uint64_t identity, enum action ac
     const struct work *work = shown(app);
     (void)identity;
     if (action == ACTION_OPEN)
-        return work && work->kind == WORK_PROJECT ? "to the project" : "back";
-    return action == ACTION_BACK && work && work->state == WORK_RUNS ? "leave, it goes on" : NULL;
+        return work && work->kind == WORK_PROJECT ? _("to the project") : _("back");
+    return action == ACTION_BACK && work && work->state == WORK_RUNS ? _("leave, it goes on") : NULL;
 }
 
 static const enum action bar[] = {ACTION_BACK,   ACTION_OPEN, ACTION_FOLLOW, ACTION_COPY,
@@ -341,8 +349,8 @@ static const enum action bar[] = {ACTION_BACK,   ACTION_OPEN, ACTION_FOLLOW, ACT
 
 const struct view view_progress = {
     .name = "progress",
-    .title = "Progress",
-    .empty = "nothing is being done",
+    .title = N_("Progress"),
+    .empty = N_("nothing is being done"),
     .flags = VIEW_LOG | VIEW_HEADER,
     .columns = columns,
     .bar = bar,

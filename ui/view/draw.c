@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "ui/model/field.h"
 #include "ui/view/form.h"
 #include "ui/view/paint.h"
@@ -28,12 +29,12 @@ static int paint_host(const struct app *app, struct area area)
     area_text(area, 0, column, area.columns, STYLE_TITLE, clock);
     if (app->host_disk_free >= 0 && app->up && area.columns >= LAYOUT_COLUMNS) {
         autofree char *free_text =
-            xasprintf("%s free", units_format_size((uint64_t)app->host_disk_free, size));
+            xasprintf(_("%s free"), units_format_size((uint64_t)app->host_disk_free, size));
         column -= paint_width(free_text) + 1;
         area_text(area, 0, column, area.columns, STYLE_TITLE, free_text);
     }
     if (app->host_known && app->up) {
-        const char *word = app->host_kvm ? "KVM" : "EMULATED";
+        const char *word = app->host_kvm ? _("KVM") : _("EMULATED");
         column -= paint_width(word) + 2;
         area_text(area, 0, column, paint_width(word), app->host_kvm ? STYLE_TITLE : STYLE_WARN, word);
     }
@@ -45,7 +46,7 @@ static void paint_title(const struct app *app, struct area area)
     area_fill(area, 0, 0, area.columns, STYLE_TITLE, 0);
     int end = paint_host(app, area) - 1, column = area_text(area, 0, 0, end, STYLE_TITLE, "hutch");
     if (app->overlay_count) {
-        autofree char *where = xasprintf(" > %s", view_table[app_view(app)]->title);
+        autofree char *where = xasprintf(" > %s", _(view_table[app_view(app)]->title));
         column += area_text(area, 0, column, end - column, STYLE_TITLE, where);
         char *(*heading)(const struct app *) = view_table[app_view(app)]->heading;
         autofree char *more = heading && app->up ? heading(app) : NULL;
@@ -54,11 +55,11 @@ static void paint_title(const struct app *app, struct area area)
     }
     column += 3;
     if (!app->up) {
-        autofree char *text =
-            app->down_why ? xasprintf("NOT CONNECTED  %s", app->down_why) : xstrdup("asking hutchd ...");
+        autofree char *text = app->down_why ? xasprintf(_("NOT CONNECTED  %s"), app->down_why)
+                                            : xstrdup(_("asking hutchd ..."));
         area_text_cut(area, 0, column, end - column, app->down_why ? STYLE_BAD : STYLE_BUSY, text, false);
     } else if (app_waiting(app) > 0) {
-        autofree char *text = xasprintf("%lld WAITING", (long long)app_waiting(app));
+        autofree char *text = xasprintf(_("%lld WAITING"), (long long)app_waiting(app));
         area_text(area, 0, column, end - column, STYLE_WAITING, text);
     }
 }
@@ -71,8 +72,8 @@ static char *list_facts(const struct app *app, enum view_id view)
     const struct list *list = &app->lists[view];
     bool older = view == VIEW_TIMELINE && app->events.dropped && list->top == 0;
     autofree char *filter = list->filter.on ? xasprintf(" & %s: %zu ", list->filter.text, list->count) : NULL;
-    return xasprintf("%s%s%s", filter ? filter : "", older ? " older: hutch log " : "",
-                     list->follow ? " follow " : "");
+    return xasprintf("%s%s%s", filter ? filter : "", older ? _(" older: hutch log ") : "",
+                     list->follow ? _(" follow ") : "");
 }
 
 static void paint_tabs(const struct app *app, struct area area)
@@ -86,7 +87,7 @@ static void paint_tabs(const struct app *app, struct area area)
     }
     for (int number = 1; view_tab(number); number++) {
         enum view_id view = view_tab(number);
-        autofree char *text = xasprintf(" %d %s ", number, view_table[view]->title);
+        autofree char *text = xasprintf(" %d %s ", number, _(view_table[view]->title));
         if (column + paint_width(text) >= area.columns)
             break;
         bool here = view == app->tab;
@@ -101,7 +102,7 @@ static void paint_tabs(const struct app *app, struct area area)
 /* ---- the two lines at the bottom ---- */
 
 static const char *const input_titles[] = {
-    [INPUT_FILTER] = "& ", [INPUT_SEARCH] = "/ ", [INPUT_PALETTE] = ": ", [INPUT_FILE] = "file: "};
+    [INPUT_FILTER] = "& ", [INPUT_SEARCH] = "/ ", [INPUT_PALETTE] = ": ", [INPUT_FILE] = N_("file: ")};
 
 static void paint_input(const struct app *app, struct area area, const char *title)
 {
@@ -124,7 +125,7 @@ static void paint_question(const struct app *app, struct area area)
 {
     const struct confirm *confirm = &app->confirm;
     if (confirm->weight == WEIGHT_SEVERE) {
-        autofree char *title = xasprintf("type %s: ", confirm->name);
+        autofree char *title = xasprintf(_("type %s: "), confirm->name);
         paint_input(app, area, title);
         return;
     }
@@ -139,9 +140,9 @@ static void paint_entry(struct area area, const struct entry *entry)
     char took[24] = "";
     if (entry->ended_ns > entry->ts_ns)
         field_duration((entry->ended_ns - entry->ts_ns) / 1000000, took);
-    const char *how = entry->state == ENTRY_RUNS   ? (*entry->words ? "" : "runs")
-                      : entry->state == ENTRY_DONE ? "ok"
-                                                   : "failed: ";
+    const char *how = entry->state == ENTRY_RUNS   ? (*entry->words ? "" : _("runs"))
+                      : entry->state == ENTRY_DONE ? _("ok")
+                                                   : _("failed: ");
     autofree char *end = xasprintf("%s%s%s%s", how, entry->words, *took ? "  " : "", took);
     int width = area_text_cut(area, 0, 0, area.columns * 2 / 3, STYLE_NORMAL, command, false);
     area_text_cut(area, 0, width + 2, area.columns - width - 2, styles[entry->state], end, true);
@@ -164,11 +165,12 @@ static void paint_line(const struct app *app, struct area area)
     if (app->confirm.on)
         paint_question(app, area);
     else if (app->input_use && app->input_use < INPUT_VIEW)
-        paint_input(app, area, input_titles[app->input_use]);
+        paint_input(app, area, _(input_titles[app->input_use]));
     else if (app->notice)
         area_text_cut(area, 0, 0, area.columns, app->notice_style, app->notice, false);
     else if (list->filter.on)
-        area_printf(area, 0, 0, area.columns, STYLE_MATCH, "& %s   %zu rows%s", list->filter.text,
+        area_printf(area, 0, 0, area.columns, STYLE_MATCH,
+                    ngettext("& %s   %zu row%s", "& %s   %zu rows%s", list->count), list->filter.text,
                     list->count, list->more ? " ..." : "");
     else
         paint_newest(app, area);
@@ -198,22 +200,22 @@ static void paint_bar(const struct app *app, struct area area)
     area_fill(area, 0, 0, area.columns, STYLE_BAR, 0);
     if (app->confirm.on && app->confirm.weight == WEIGHT_MODERATE) {
         bindings_key(bindings, KEYMAP_CONFIRM, ACTION_YES, key);
-        column += paint_key(area, 0, column, key, "do it") + 2;
-        area_text(area, 0, column, area.columns, STYLE_BAR, "every other key: no");
+        column += paint_key(area, 0, column, key, _("do it")) + 2;
+        area_text(area, 0, column, area.columns, STYLE_BAR, _("every other key: no"));
         return;
     }
     if (app->confirm.on || (app->input_use && app->input_use < INPUT_VIEW)) {
-        const char *label = app->confirm.on                   ? "do it"
-                            : app->input_use == INPUT_PALETTE ? "choose"
-                                                              : "take it";
+        const char *label = app->confirm.on                   ? _("do it")
+                            : app->input_use == INPUT_PALETTE ? _("choose")
+                                                              : _("take it");
         column += paint_key(area, 0, column, "Enter", label) + 2;
-        paint_key(area, 0, column, "Esc", "cancel");
+        paint_key(area, 0, column, "Esc", _("cancel"));
         return;
     }
     /* Help has its place whatever else there is room for. */
     bool help = help_key(view, bindings, key) && view != view_table[VIEW_HELP];
     if (help)
-        room -= paint_width(key) + 5 + 2;
+        room -= paint_width(key) + 1 + paint_width(action_label(ACTION_HELP)) + 2;
     for (const enum action *action = view->bar; action && *action; action++) {
         if (*action == ACTION_OPEN && !app_cursor(app, app_view(app)))
             continue;
@@ -226,7 +228,7 @@ static void paint_bar(const struct app *app, struct area area)
         column += paint_key(area, 0, column, key, label) + 2;
     }
     if (help && help_key(view, bindings, key))
-        paint_key(area, 0, column, key, action_table[ACTION_HELP].label);
+        paint_key(area, 0, column, key, action_label(ACTION_HELP));
 }
 
 /* What is too long for the line above the keys takes the lines above it too: it is said whole. */
@@ -259,7 +261,7 @@ static void paint_warning(const struct app *app, struct area area, int line)
     for (int row = top; row < line; row++)
         area_fill(area, row, 0, area.columns, STYLE_NORMAL, 0);
     area_fill(area, top, 0, area.columns, style, severe ? '#' : '=');
-    autofree char *title = xasprintf(" %s: %s ", action_table[confirm->action].label, confirm->name);
+    autofree char *title = xasprintf(" %s: %s ", action_label(confirm->action), confirm->name);
     area_text_cut(area, top, 3, area.columns - 6, style, title, false);
     paint_wrapped(area, top + 1, line - top - 1, 2, area.columns - 4, STYLE_NORMAL, warning);
     paint_wrapped(area, top + 1 + first, line - top - 1 - first, 2, area.columns - 4, style, question);
@@ -314,9 +316,9 @@ static void paint_terminal(const struct app *app, struct area all)
     const struct project *project = app_project(app);
     struct terminal_facts facts = {.waiting = (int)app_waiting(app), .others = !app->terminal_only};
     if (project && !strcmp(project->state, "frozen"))
-        facts.state = "FROZEN";
+        facts.state = _("FROZEN");
     else if (project && !strcmp(project->state, "paused"))
-        facts.state = "PAUSED";
+        facts.state = _("PAUSED");
     if (app->terminal && box_shown(box))
         terminal_draw(app->terminal, box_area(all, box), &facts,
                       app->focus == PANE_TERMINAL && !app->confirm.on && !app->overlay_count);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "ui/view/paint.h"
 
 #include <string.h>
@@ -47,10 +48,10 @@ static void paint_value(const struct painter *painter, int row, enum form_field 
 static void paint_button(const struct painter *painter, int row, bool here)
 {
     area_text(painter->area, row, LABEL_COLUMNS, painter->value, here ? STYLE_SELECTED : STYLE_FIELD,
-              here ? "> Make it <" : "[ Make it ]");
+              here ? _("> Make it <") : _("[ Make it ]"));
     if (here)
         area_text(painter->area, row, LABEL_COLUMNS + 13, painter->area.columns, STYLE_DIM,
-                  "Enter makes it and starts the machine");
+                  _("Enter makes it and starts the machine"));
 }
 
 /* One field with what is wrong with it. Returns the lines that it takes; draws nothing if measure. */
@@ -107,7 +108,7 @@ void paint_form(const struct app *app, struct area area, bool focused)
         painter.top = here;
     if (heading)
         area_text_cut(area, -painter.top, 2, area.columns - 2, STYLE_DIM,
-                      "a project is a machine of its own for some code; empty: hutchd chooses", false);
+                      _("a project is a machine of its own for some code; empty: hutchd chooses"), false);
     row = heading - painter.top;
     for (int field = 0; field < FORM_NONE; field++)
         if (form_shows(form, (enum form_field)field))

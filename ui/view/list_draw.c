@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -21,12 +22,13 @@ static void paint_header(const struct painter *painter)
     area_fill(painter->area, 0, 0, painter->area.columns, STYLE_HEADER, 0);
     for (int i = 0; painter->view->columns[i].title; i++) {
         const struct column *info = &painter->view->columns[i];
+        const char *title = _(info->title);
         if (painter->widths[i] < 0)
             continue;
-        area_text_cut(painter->area, 0, column, painter->widths[i], STYLE_HEADER, info->title, info->right);
+        area_text_cut(painter->area, 0, column, painter->widths[i], STYLE_HEADER, title, info->right);
         if (painter->list->sort == i && painter->list->view->columns[i].sorts) {
-            int at = column + (info->right ? painter->widths[i] - paint_width(info->title) : 0);
-            area_style(painter->area, 0, at, paint_width(info->title), STYLE_MATCH);
+            int at = column + (info->right ? painter->widths[i] - paint_width(title) : 0);
+            area_style(painter->area, 0, at, paint_width(title), STYLE_MATCH);
         }
         column += painter->widths[i] + 1;
     }
@@ -104,22 +106,22 @@ static void paint_empty(const struct painter *painter, int row)
     autofree char *text = NULL;
     enum style style = STYLE_DIM;
     if (painter->list->filter.on)
-        text = xasprintf("no row matches \"%s\"; Esc shows all", painter->list->filter.text);
+        text = xasprintf(_("no row matches \"%s\"; Esc shows all"), painter->list->filter.text);
     else if (painter->view->flags & VIEW_TAB && !app->selected)
         return;
     else if (!app->up && !app->was_up && !app->down_why)
-        text = xstrdup("asking hutchd ...");
+        text = xstrdup(_("asking hutchd ..."));
     else if (!app->up && !app->was_up) {
-        text = xasprintf("hutchd is away: %s", app->down_why);
+        text = xasprintf(_("hutchd is away: %s"), app->down_why);
         style = STYLE_BAD;
     } else if (app->up && !app->projects.known && painter->view == view_table[VIEW_PROJECTS])
-        text = xstrdup("asking hutchd for the projects ...");
+        text = xstrdup(_("asking hutchd for the projects ..."));
     else if (painter->view->flags & VIEW_TAB && app->selected && !app_project(app))
-        text = xstrdup("this project is gone");
+        text = xstrdup(_("this project is gone"));
     else if (painter->view->nothing)
         text = painter->view->nothing(app);
     else
-        text = xstrdup(painter->view->empty);
+        text = xstrdup(_(painter->view->empty));
     if (text)
         paint_wrapped(painter->area, row, painter->area.rows - row, LIST_GUTTER,
                       painter->area.columns - LIST_GUTTER, style, text);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -129,7 +130,7 @@ static void add_name(const struct terminal *t, const struct terminal_facts *fact
     int weight = over ? 2 : 0;
     autofree char *project = text_safe(terminal_project(t));
     if (facts->turn > 0)
-        add(parts, weight, STYLE_STATUS, "[%s] %s turn %d", project, terminal_label(t), facts->turn);
+        add(parts, weight, STYLE_STATUS, _("[%s] %s turn %d"), project, terminal_label(t), facts->turn);
     else
         add(parts, weight, STYLE_STATUS, "[%s] %s", project, terminal_label(t));
 }
@@ -139,7 +140,7 @@ static void add_keys(const struct terminal *t, struct parts *parts)
     const char *escape = terminal_escape(t);
     if (!escape)
         return;
-    struct part *part = add(parts, 3, STYLE_KEY, "%s ? keys, %s d leave", escape, escape);
+    struct part *part = add(parts, 3, STYLE_KEY, _("%s ? keys, %s d leave"), escape, escape);
     part->shorter = xasprintf("%s ?", escape);
     part->shorter_weight = 1;
 }
@@ -151,12 +152,12 @@ static void add_facts(const struct terminal *t, const struct terminal_facts *fac
     if (facts->state)
         add(parts, 0, STYLE_WARN, "%s", facts->state);
     if (facts->waiting > 0 && escape && facts->others)
-        add(parts, 2, STYLE_WAITING, "%d WAITING %s a", facts->waiting, escape)->shorter =
-            xasprintf("%d WAITING", facts->waiting);
+        add(parts, 2, STYLE_WAITING, _("%d WAITING %s a"), facts->waiting, escape)->shorter =
+            xasprintf(_("%d WAITING"), facts->waiting);
     else if (facts->waiting > 0)
-        add(parts, 0, STYLE_WAITING, "%d WAITING", facts->waiting);
+        add(parts, 0, STYLE_WAITING, _("%d WAITING"), facts->waiting);
     if (facts->snapshot)
-        add(parts, 4, STYLE_STATUS, "snap %s", facts->snapshot);
+        add(parts, 4, STYLE_STATUS, _("snap %s"), facts->snapshot);
     units_format_size(terminal_rate(t), rate);
     add(parts, 5, STYLE_STATUS, "%s/s", terminal_rate(t) ? rate : "0");
 }
@@ -167,23 +168,23 @@ static void line_typing(const struct terminal *t, const struct terminal_facts *f
     add_name(t, facts, parts);
     switch (terminal_state(t)) {
     case TERMINAL_ATTACHING:
-        add(parts, 0, STYLE_BUSY, "attaching");
+        add(parts, 0, STYLE_BUSY, _("attaching"));
         break;
     case TERMINAL_LOST:
-        add(parts, 0, STYLE_WARN, "connection lost, coming back");
+        add(parts, 0, STYLE_WARN, _("connection lost, coming back"));
         if (error && !note)
             add(parts, 4, STYLE_STATUS, "%s", error)->flex = true;
         break;
     case TERMINAL_ENDED:
         if (terminal_exit_status(t) == 0)
-            add(parts, 0, STYLE_GOOD, "ended");
+            add(parts, 0, STYLE_GOOD, _("ended"));
         else
-            add(parts, 0, STYLE_BAD, "ended: exit %d", terminal_exit_status(t));
-        add(parts, 1, STYLE_KEY, "Enter closes");
+            add(parts, 0, STYLE_BAD, _("ended: exit %d"), terminal_exit_status(t));
+        add(parts, 1, STYLE_KEY, _("Enter closes"));
         return;
     case TERMINAL_GONE:
-        add(parts, 0, STYLE_BAD, "gone: %s", error ? error : "no such session")->flex = true;
-        add(parts, 1, STYLE_KEY, "Enter closes");
+        add(parts, 0, STYLE_BAD, _("gone: %s"), error ? error : _("no such session"))->flex = true;
+        add(parts, 1, STYLE_KEY, _("Enter closes"));
         return;
     case TERMINAL_LIVE:
         if (!note)
@@ -204,7 +205,7 @@ static void line_prefix(const struct terminal *t, const struct terminal_facts *f
         bool around = strchr("auSf", key->key[0]) && key->key[0];
         if (!around || facts->others)
             add(parts, weights[i], STYLE_KEY, "%s %s", key->key[0] ? key->key : terminal_escape(t),
-                key->word);
+                _(key->word));
     }
 }
 
@@ -214,17 +215,17 @@ static void line_scroll(const struct terminal *t, const struct terminal_facts *f
     terminal_scroll(t, &scroll);
     int lines = emulator_lines(terminal_emulator(t));
     add_name(t, facts, parts);
-    add(parts, 0, STYLE_WARN, "%d of %d lines up", scroll.back, lines);
+    add(parts, 0, STYLE_WARN, _("%d of %d lines up"), scroll.back, lines);
     if (terminal_note(t)) {
         add(parts, 0, STYLE_WARN, "%s", terminal_note(t))->flex = true;
     } else {
-        add(parts, 2, STYLE_KEY, "/ find");
+        add(parts, 2, STYLE_KEY, _("/ find"));
         if (*scroll.search)
-            add(parts, 3, STYLE_KEY, "n N next");
-        add(parts, 1, STYLE_KEY, "y copy");
-        add(parts, 4, STYLE_KEY, "? keys");
+            add(parts, 3, STYLE_KEY, _("n N next"));
+        add(parts, 1, STYLE_KEY, _("y copy"));
+        add(parts, 4, STYLE_KEY, _("? keys"));
     }
-    add(parts, 0, STYLE_KEY, "q back");
+    add(parts, 0, STYLE_KEY, _("q back"));
 }
 
 static void paint_search(const struct terminal *t, struct area area, int row, bool focused)
@@ -232,7 +233,7 @@ static void paint_search(const struct terminal *t, struct area area, int row, bo
     struct terminal_scroll scroll;
     terminal_scroll(t, &scroll);
     area_fill(area, row, 0, area.columns, STYLE_STATUS, ' ');
-    int column = area_text(area, row, 0, area.columns, STYLE_KEY, "search above: ");
+    int column = area_text(area, row, 0, area.columns, STYLE_KEY, _("search above: "));
     /* The end of a long text is what one types at. */
     const char *text = scroll.search;
     while (width_of(text) > area.columns - column - 1 && *text) {
@@ -245,7 +246,7 @@ static void paint_search(const struct terminal *t, struct area area, int row, bo
         area.grid->cursor_row = area.row + row;
         area.grid->cursor_column = area.column + column;
     }
-    static const char hint[] = "Enter finds, Esc back";
+    const char *hint = _("Enter finds, Esc back");
     int room = area.columns - column - 2;
     if (room >= width_of(hint))
         area_text_cut(area, row, column + 2, room, STYLE_STATUS, hint, true);
@@ -303,7 +304,7 @@ static int help_lines(struct area box, int row, const struct terminal *t, const 
         snprintf(name, sizeof(name), "%s%s%s", prefix ? terminal_escape(t) : "", prefix ? " " : "",
                  key->key[0] ? key->key : terminal_escape(t));
         area_text_cut(box, row, 1, 8, STYLE_KEY, short_key(name), false);
-        area_text_cut(box, row, 10, box.columns - 11, STYLE_NORMAL, key->about, false);
+        area_text_cut(box, row, 10, box.columns - 11, STYLE_NORMAL, _(key->about), false);
         row++;
     }
     return row;
@@ -319,13 +320,13 @@ static void paint_help(const struct terminal *t, struct area area, const struct 
     for (int row = 0; row < rows; row++)
         area_fill(box, row, 0, columns, STYLE_NORMAL, ' ');
     area_fill(box, 0, 0, columns, STYLE_HEADER, ' ');
-    area_text_cut(box, 0, 1, columns - 2, STYLE_HEADER, "Keys in a terminal; all others are the session's",
+    area_text_cut(box, 0, 1, columns - 2, STYLE_HEADER, _("Keys in a terminal; all others are the session's"),
                   false);
     int row = help_lines(box, 1, t, facts, TERMINAL_PREFIX);
     if (row < rows - 2) {
         area_fill(box, row, 0, columns, STYLE_HEADER, ' ');
-        area_text_cut(box, row, 1, columns - 2, STYLE_HEADER, "Keys while you look at what has scrolled away",
-                      false);
+        area_text_cut(box, row, 1, columns - 2, STYLE_HEADER,
+                      _("Keys while you look at what has scrolled away"), false);
         row = help_lines(box, row + 1, t, facts, TERMINAL_SCROLL);
     }
     area.grid->cursor = false;
@@ -360,7 +361,7 @@ void terminal_draw(const struct terminal *t, struct area area, const struct term
     else if (mode == TERMINAL_SCROLL)
         line_scroll(t, facts, &parts);
     else if (mode == TERMINAL_HELP)
-        add(&parts, 0, STYLE_KEY, "any key closes this");
+        add(&parts, 0, STYLE_KEY, _("any key closes this"));
     else
         line_typing(t, facts, &parts);
     paint(&parts, area, last);
@@ -372,11 +373,11 @@ char *terminal_title(const struct terminal *t, const struct terminal_facts *fact
     char ended[32];
     const char *state = facts && facts->state ? facts->state : NULL;
     if (facts && facts->waiting > 0)
-        state = "WAITING";
+        state = _("WAITING");
     if (terminal_state(t) == TERMINAL_LOST)
-        state = "connection lost";
+        state = _("connection lost");
     if (terminal_state(t) == TERMINAL_ENDED) {
-        snprintf(ended, sizeof(ended), "ended: exit %d", terminal_exit_status(t));
+        snprintf(ended, sizeof(ended), _("ended: exit %d"), terminal_exit_status(t));
         state = ended;
     }
     return xasprintf("hutch: %s %s%s%s", project, terminal_label(t), state ? " - " : "", state ? state : "");
