@@ -109,7 +109,7 @@ static int parse_ascii(const char *data, size_t len, struct host *ret_host, stru
         len--;
     if (!len)
         return refuse(err, data, len, "it is empty");
-    if (len > HOST_NAME_MAX)
+    if (len > HOST_TEXT_MAX)
         return refuse(err, data, len, "it has more than 253 bytes");
     for (size_t i = 0; i < len; i++)
         host.text[i] = (char)(data[i] >= 'A' && data[i] <= 'Z' ? data[i] + ('a' - 'A') : data[i]);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HOST_NAME_MAX   253 /* bytes of a canonical name */
+#define HOST_TEXT_MAX   253 /* bytes of a canonical name */
 #define HOST_LABEL_MAX  63
 #define HOST_INPUT_MAX  1024 /* bytes of what is written in a rule, before IDNA */
 #define HOST_FORMAT_MAX 264  /* "[IPv6]:65535" or NAME:65535, with the NUL */
@@ -20,7 +20,7 @@ enum host_kind { HOST_NAME, HOST_IPV4, HOST_IPV6 };
 /* A canonical host. Two are the same exactly if kind and text are. */
 struct host {
     enum host_kind kind;
-    char text[HOST_NAME_MAX + 1]; /* "docs.rs", "192.0.2.1", "2001:db8::1" (no brackets) */
+    char text[HOST_TEXT_MAX + 1]; /* "docs.rs", "192.0.2.1", "2001:db8::1" (no brackets) */
     size_t len;                   /* of text */
     unsigned label_count;         /* of a name; 0 for an address */
     struct address address;       /* of HOST_IPV4 and HOST_IPV6 */
