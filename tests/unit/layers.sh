@@ -17,7 +17,7 @@ declare -A may=(
     [image]="base conf"
     [guard]="base wire"
     [worker]="base wire guard"
-    [egress]="base policy"
+    [egress]="base policy worker"
     [keeper]="base wire guard"
     [approval]="base policy journal"
     [repo]="base wire"
@@ -44,7 +44,7 @@ ini\.h          src/conf/
 nghttp2/        src/wire/
 seccomp\.h      src/vm/ src/worker/ src/repo/ src/keeper/ ui/
 curl/           src/keeper/ src/image/
-jansson\.h      src/wire/ src/vm/ src/image/ src/worker/ src/keeper/ src/repo/ src/daemon/ src/client/ src/cli/ src/guest/ ui/
+jansson\.h      src/wire/ src/vm/ src/image/ src/worker/ src/egress/ src/keeper/ src/repo/ src/daemon/ src/client/ src/cli/ src/guest/ ui/
 vterm\.h        ui/pane/ tests/
 libpsl\.h       src/policy/suffix
 idn2\.h         src/policy/host_idn
@@ -53,6 +53,8 @@ openssl/        src/base/file_hash src/conf/ src/journal/ src/image/ src/keeper/
 '
 # In conf only names may be used by the command line: it has no template of its own.
 names_only="src/cli/"
+# Of worker egress knows the structs that travel, and nothing else.
+structs_only="src/egress/"
 lines_max=600
 
 offence() {
@@ -91,6 +93,9 @@ check_modules() {
         esac
         if [[ $file == "$names_only"* && $target == conf && $header != conf/names.h ]]; then
             offence "$file includes \"$header\": the command line knows names only, hutchd reads templates"
+        fi
+        if [[ $file == "$structs_only"* && $header == worker/* && $header != *proto.h ]]; then
+            offence "$file includes \"$header\": of worker only the structs of its messages are for egress"
         fi
     done < <(own_includes)
 }

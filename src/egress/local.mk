@@ -1,0 +1,16 @@
+noinst_LIBRARIES += libegress.a
+libegress_a_SOURCES = \
+	%D%/dial.c %D%/dial.h %D%/resolver.c %D%/resolver.h %D%/resolver_proto.h
+libegress_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
+pkglibexec_PROGRAMS += hutch-resolver
+hutch_resolver_SOURCES = %D%/resolver_main.c %D%/resolver_proto.h
+hutch_resolver_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CRYPTO_LIBS)
+
+EGRESS_TESTS = tests/unit/test_egress_dial
+check_PROGRAMS += $(EGRESS_TESTS)
+TESTS += $(EGRESS_TESTS)
+egress_test_cflags = $(UNIT_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
+egress_test_libs = libegress.a libpolicy.a libbase.a $(POLICY_LIBS) $(UV_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_egress_dial_SOURCES = tests/unit/test_egress_dial.c tests/unit/test_base_scratch.h
+tests_unit_test_egress_dial_CFLAGS = $(egress_test_cflags)
+tests_unit_test_egress_dial_LDADD = $(egress_test_libs)
