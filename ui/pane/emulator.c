@@ -29,7 +29,7 @@ struct emulator *emulator_create(const struct emulator_options *options, void *u
         history_create(options->lines > 0 ? options->lines : EMULATOR_LINES, EMULATOR_BYTES, e->columns);
     e->put.row = e->edge_row = -1;
     e->mouse_button = -1;
-    e->vt = vterm_new(e->rows, e->columns);
+    e->vt = vterm_new_with_allocator(e->rows, e->columns, &screen_allocator, NULL);
     require(e->vt != NULL);
     vterm_set_utf8(e->vt, 1);
     vterm_output_set_callback(e->vt, on_output, e);

@@ -112,6 +112,8 @@ struct emulator {
 
 /* screen.c */
 extern const VTermStateCallbacks screen_callbacks;
+/* Of libvterm's own memory: what it gives away to a callback is freed and made by these. */
+extern VTermAllocatorFunctions screen_allocator;
 void buffer_init(struct buffer *buffer, int rows, int columns);
 void buffer_finish(struct buffer *buffer);
 void row_init(struct row *row, int columns);

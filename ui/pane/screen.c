@@ -306,7 +306,37 @@ static int on_property(VTermProp prop, VTermValue *value, void *user)
     }
 }
 
+#if VTERM_VERSION_MAJOR > 0 || VTERM_VERSION_MINOR > 1
+/* Of each line libvterm knows whether it is of double size, which none is here. The table does not grow with
+ * the rows (0.3.3) unless it is made anew. */
+static int on_resize(int rows, int columns, VTermStateFields *fields, void *user)
+{
+    for (size_t i = 0; i < countof(fields->lineinfos); i++) {
+        if (!fields->lineinfos[i])
+            continue;
+        screen_allocator.free(fields->lineinfos[i], NULL);
+        fields->lineinfos[i] = screen_allocator.malloc((size_t)rows * sizeof(VTermLineInfo), NULL);
+    }
+    return 1;
+}
+#endif
+
+static void *allocate(size_t size, void *user)
+{
+    return xcalloc(size, 1);
+}
+
+static void release(void *memory, void *user)
+{
+    free(memory);
+}
+
+VTermAllocatorFunctions screen_allocator = {.malloc = allocate, .free = release};
+
 const VTermStateCallbacks screen_callbacks = {
+#if VTERM_VERSION_MAJOR > 0 || VTERM_VERSION_MINOR > 1
+    .resize = on_resize,
+#endif
     .putglyph = on_put,
     .movecursor = on_move,
     .scrollrect = on_scroll,
