@@ -59,6 +59,7 @@ void screen_frame(struct screen *screen)
 {
     app_draw(screen->app, screen->grid);
     screen->frame_ms = now_ms();
+    screen->keyed = false;
     if (!screen->term || screen->editing)
         return;
     term_draw(screen->term, screen->grid, screen->full);
@@ -71,6 +72,24 @@ static void on_frame(uv_timer_t *timer)
 {
     struct screen *screen = timer->data;
     screen->frame_waiting = false;
+}
+
+void screen_keyed(struct screen *screen)
+{
+    screen->keyed = true;
+    screen->key_ms = now_ms();
+    uv_timer_stop(&screen->frame);
+    screen->frame_waiting = false;
+}
+
+/* Milliseconds until a frame may be drawn. */
+static int64_t frame_due(const struct screen *screen)
+{
+    int64_t now = now_ms();
+    bool soon = screen->key_ms && now - screen->key_ms < SCREEN_ANSWER_MS;
+    if (screen->keyed)
+        return 0;
+    return screen->frame_ms + (soon ? SCREEN_KEY_MS : SCREEN_FRAME_MS) - now;
 }
 
 /* Takes the terminal's size of now: however often it changed, once a frame. */
@@ -97,7 +116,7 @@ static void draw_if_due(struct screen *screen)
         return;
     if (!screen->resized && !screen->full && !app_changed(screen->app))
         return;
-    int64_t left = screen->frame_ms + SCREEN_FRAME_MS - now_ms();
+    int64_t left = frame_due(screen);
     if (left > 0) {
         uv_update_time(screen->client->loop);
         uv_timer_start(&screen->frame, on_frame, (uint64_t)left, 0);
@@ -122,6 +141,8 @@ static void on_turn(uv_prepare_t *prepare)
     bool more = task_pump(screen);
     if (!screen->quit && screen->script)
         more |= script_turn(screen);
+    if (more && !screen->quit)
+        screen_input_take(screen); /* before a frame is drawn without it */
     if (screen->quit)
         return;
     draw_if_due(screen);

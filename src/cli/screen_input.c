@@ -15,6 +15,7 @@ static void take_keys(struct screen *screen)
     int wait = -1;
     while (!screen->quit && !screen->editing && term_key(screen->term, &key, &wait)) {
         struct message message = {.type = MESSAGE_KEY, .key = key};
+        screen_keyed(screen);
         screen_message(screen, &message);
         key_event_finish(&key);
     }
@@ -34,6 +35,12 @@ static void take_keys(struct screen *screen)
 static void on_escape(uv_timer_t *timer)
 {
     take_keys(timer->data);
+}
+
+void screen_input_take(struct screen *screen)
+{
+    if (screen->term && screen->in)
+        take_keys(screen);
 }
 
 static void on_in(void *user)

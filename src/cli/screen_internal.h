@@ -10,8 +10,10 @@
 #include "ui/model/app.h"
 #include "ui/term/term.h"
 
-#define SCREEN_FRAME_MS   33        /* at most 30 frames a second */
-#define SCREEN_BUDGET_NS  6000000LL /* of answers a turn: a key never waits longer for its turn */
+#define SCREEN_FRAME_MS   33 /* at most 30 frames a second … */
+#define SCREEN_KEY_MS     8 /* … but what answers a key is drawn at once, and what comes soon after it … */
+#define SCREEN_ANSWER_MS  100       /* … so long, as the echo of a session does, at this pace */
+#define SCREEN_BUDGET_NS  4000000LL /* of answers a turn: a key never waits longer for its turn */
 #define SCREEN_SLICE      16384     /* bytes that the model takes at once */
 #define SCREEN_LINES      16        /* lines that the model takes at once */
 #define SCREEN_FLUSH_MS   500       /* for what was typed before leaving */
@@ -49,6 +51,8 @@ struct screen {
     uv_signal_t signals[SIGNAL_COUNT];
     struct watch *in, *out;
     int64_t frame_ms;   /* when the last one was drawn */
+    int64_t key_ms;     /* when the last key was taken */
+    bool keyed;         /* it was after the last frame */
     bool frame_waiting; /* its timer runs */
     bool blocked;       /* the terminal takes no more */
     bool resized, full;
@@ -86,12 +90,16 @@ void screen_message(struct screen *screen, struct message *message);
 void screen_again(struct screen *screen);
 /* Ends the loop with a failure; takes over err. */
 void screen_fail(struct screen *screen, struct error *err);
+/* A key was taken: the frame that answers it waits for no other. */
+void screen_keyed(struct screen *screen);
 /* Draws now, whatever the time of the last frame. */
 void screen_frame(struct screen *screen);
 
 /* ---- screen_input.c: keys and signals ---- */
 void screen_input_start(struct screen *screen);
 void screen_input_stop(struct screen *screen);
+/* Takes what was typed meanwhile. */
+void screen_input_take(struct screen *screen);
 /* ^Z: the terminal as it was, everything of our job stops, and goes on here after SIGCONT. */
 void screen_suspend(struct screen *screen);
 /* Keys are read and frames drawn, or (while an editor has the terminal) not. */
