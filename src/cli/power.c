@@ -83,7 +83,7 @@ const struct verb verb_stop = {
 const struct verb verb_pause = {
     .name = "pause",
     .synopsis = "[NAME] [--json]",
-    .help = "stop a machine's processors; resume goes on",
+    .help = "pause a machine: it stands still and keeps its memory, until resume",
     .options = act_options,
     .max_args = 1,
     .run = run_pause,
@@ -91,7 +91,7 @@ const struct verb verb_pause = {
 const struct verb verb_resume = {
     .name = "resume",
     .synopsis = "[NAME] [--json]",
-    .help = "go on with a paused machine",
+    .help = "resume a paused machine",
     .options = act_options,
     .max_args = 1,
     .run = run_resume,
@@ -148,7 +148,7 @@ static int run_rm(const struct args *args, struct error **err)
 
 static const struct option_spec rm_options[] = {
     {"yes", 'y', NULL, "do not ask"},
-    {"discard-work", 0, NULL, "also when work in it exists nowhere else"},
+    {"discard-work", 0, NULL, "discard work in it that exists nowhere else"},
     {NULL},
 };
 const struct verb verb_rm = {

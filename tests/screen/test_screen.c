@@ -27,7 +27,7 @@ static const struct {
     {"help-search", "? /", "pause", "", false},
     {"palette", ":", "su", "", false},
     {"actions", "x", "", "", false},
-    {"moderate", "h", "", "", false},
+    {"moderate", "K", "", "", false},
     {"severe", "Delete", "sh", "", false},
     {"marks", "m m", "", "", false},
     {"lines", "Enter", "", "", true},

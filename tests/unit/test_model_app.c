@@ -192,7 +192,7 @@ static void test_mild_acts_are_done_and_say_the_way_back(void **state)
     screen_keys(screen, "z");
     uint64_t id = screen_asked(screen, "POST", "/v1/projects/shop/pause");
     assert_int_not_equal(id, 0);
-    assert_shown(screen, "the same key lets it go on");
+    assert_shown(screen, "the same key resumes it");
     screen_time(screen, 1000);
     screen_answer(screen, id, "{\"id\":\"p1\",\"name\":\"shop\",\"state\":\"paused\"}");
     assert_shown(screen, "PAUSED");
@@ -210,14 +210,14 @@ static void test_moderate_acts_ask_and_no_is_the_answer(void **state)
     static const char *const nos[] = {"n", "Enter", "Esc", "x", "Space", "N"};
     screen_fill(screen);
     for (size_t i = 0; i < countof(nos); i++) {
-        screen_keys(screen, "h");
+        screen_keys(screen, "K");
         assert_shown(screen, "shut shop down?");
         assert_shown(screen, "programs that run in it end"); /* the warning stands before the question */
         screen_keys(screen, nos[i]);
         assert_false(screen->app->confirm.on);
         assert_int_equal(screen_asked(screen, "POST", "/v1/projects/"), 0);
     }
-    screen_keys(screen, "h y");
+    screen_keys(screen, "K y");
     assert_int_not_equal(screen_asked(screen, "POST", "/v1/projects/shop/stop"), 0);
 }
 
@@ -227,7 +227,7 @@ static void test_a_paste_answers_nothing(void **state)
     struct message message = {.type = MESSAGE_KEY, .now_ns = screen->now_ns};
     char text[] = "y";
     screen_fill(screen);
-    screen_keys(screen, "h");
+    screen_keys(screen, "K");
     message.key = (struct key_event){.type = KEY_EVENT_PASTE, .paste = text, .paste_len = 1};
     app_update(screen->app, &message, &screen->effects);
     assert_true(screen->app->confirm.on);
@@ -284,7 +284,7 @@ static void test_enter_in_a_menu_asks(void **state)
     struct screen *screen = *state;
     screen_fill(screen);
     screen_keys(screen, ":");
-    screen_type(screen, "freez");
+    screen_type(screen, "paus");
     screen_keys(screen, "Enter");
     assert_true(screen->app->confirm.on);
     assert_int_equal(screen_asked(screen, "POST", "/v1/projects/"), 0);
@@ -321,7 +321,7 @@ static void test_copy(void **state)
 {
     struct screen *screen = *state;
     screen_fill(screen);
-    screen_keys(screen, "h y L y");
+    screen_keys(screen, "K y L y");
     assert_string_equal(screen_find(screen, EFFECT_COPY)->text, "hutch stop shop");
 }
 
@@ -340,7 +340,7 @@ static void test_settings_change_keys_and_their_labels(void **state)
 {
     struct screen *screen = *state;
     screen_fill(screen);
-    settings(screen, "[screen]\ntheme = light\nmouse = no\n[keys]\nfreeze = F5\nhelp = H\n");
+    settings(screen, "[screen]\ntheme = light\nmouse = no\n[keys]\npause = F5\nhelp = H\n");
     assert_int_equal(screen_find(screen, EFFECT_THEME)->number, 1);
     assert_int_equal(screen_find(screen, EFFECT_MOUSE)->number, 0);
     assert_shown(screen, "F5 pause");
@@ -359,14 +359,14 @@ static void test_bad_settings_name_the_line_and_change_nothing(void **state)
     } bad[] = {
         {"[screen]\ntheme = dark\nthem = light\n", "screen.ini:3:8: there is no setting \"them\"; \"theme\""},
         {"[screen]\ntheme = pink\n", "screen.ini:2:9: theme cannot be \"pink\""},
-        {"[keys]\nfreze = F5\n", "screen.ini:2:9: there is no act \"freze\"; \"freeze\""},
-        {"[keys]\nfreeze = ^Z\n", "screen.ini:2:10: the key \"^Z\" belongs to the terminal"},
-        {"[keys]\nfreeze = b\n", "the key \"b\" is \"start\" and \"freeze\""},
-        {"[keys projct]\nfreeze = F5\n", "there is no map of keys \"projct\"; \"project\""},
+        {"[keys]\npuse = F5\n", "screen.ini:2:8: there is no act \"puse\"; \"pause\""},
+        {"[keys]\npause = ^Z\n", "screen.ini:2:9: the key \"^Z\" belongs to the terminal"},
+        {"[keys]\npause = b\n", "the key \"b\" is \"start\" and \"pause\""},
+        {"[keys projct]\npause = F5\n", "there is no map of keys \"projct\"; \"project\""},
         {"[colours]\na = b\n", "there is no section \"colours\""},
     };
     screen_fill(screen);
-    settings(screen, "[keys]\nfreeze = F6\n");
+    settings(screen, "[keys]\npause = F6\n");
     screen_size(screen, 24, 200);
     for (size_t i = 0; i < countof(bad); i++) {
         settings(screen, bad[i].text);
@@ -379,7 +379,7 @@ static void test_keys_can_be_swapped(void **state)
 {
     struct screen *screen = *state;
     screen_fill(screen);
-    settings(screen, "[keys]\nfreeze = b\nstart = z\n");
+    settings(screen, "[keys]\npause = b\nstart = z\n");
     screen_keys(screen, "b");
     assert_int_not_equal(screen_asked(screen, "POST", "/v1/projects/shop/pause"), 0);
 }
@@ -414,7 +414,7 @@ static void test_any_size_is_drawn(void **state)
             app_draw(screen->app, screen->grid);
             screen_keys(screen, "j Tab ?");
             app_draw(screen->app, screen->grid);
-            screen_keys(screen, "q h");
+            screen_keys(screen, "q K");
             app_draw(screen->app, screen->grid);
             screen_keys(screen, "n");
         }

@@ -73,7 +73,7 @@ static void test_act_on_a_tab_of_a_project_that_vanished_is_refused(void **state
 static void test_answer_to_a_row_that_vanished_is_refused(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "g h");
+    screen_keys(screen, "g K");
     assert_true(screen->app->confirm.on);
     project_gone(screen, "shop");
     screen_keys(screen, "y");

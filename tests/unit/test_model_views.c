@@ -428,7 +428,7 @@ static void test_lost_work_is_said_with_the_way_on(void **state)
     screen_fail(screen, screen_asked(screen, "DELETE", "/v1/projects/shop"), ERROR_WOULD_LOSE,
                 "\"shop\" holds work that exists nowhere else, in \"/home/agent/shop\"");
     assert_shown(screen, "\"/home/agent/shop\"");
-    assert_shown(screen, "X removes it with that work");
+    assert_shown(screen, "X discards that work and removes it");
     screen_forget(screen);
     screen_keys(screen, "X y Enter");
     assert_int_equal(screen_asked(screen, "DELETE", "/v1/projects/shop"), 0);

@@ -23,9 +23,9 @@ static const struct project_call calls[] = {
     {ACTION_STOP, " run starting paused frozen saved stopping ", "POST", "/v1/projects/%s/stop", NULL,
      N_("it does not run"), N_("shut %s down?"), N_("programs that run in it end; its disk stays as it is"),
      NULL},
-    {ACTION_FREEZE, " run ", "POST", "/v1/projects/%s/pause", NULL, N_("it does not run"), NULL, NULL,
-     N_("held where it is; the same key lets it go on")},
-    {ACTION_FREEZE, " paused ", "POST", "/v1/projects/%s/resume", "hutch resume {project}",
+    {ACTION_PAUSE, " run ", "POST", "/v1/projects/%s/pause", NULL, N_("it does not run"), NULL, NULL,
+     N_("paused: it stands still and keeps its memory; the same key resumes it")},
+    {ACTION_PAUSE, " paused ", "POST", "/v1/projects/%s/resume", "hutch resume {project}",
      N_("it does not run"), NULL, NULL, NULL},
     {ACTION_SUSPEND, " run paused ", "POST", "/v1/projects/%s/suspend", NULL, N_("it does not run"),
      N_("save %s with all that runs in it?"),
@@ -36,7 +36,7 @@ static const struct project_call calls[] = {
         "looked for first: then nothing is removed"),
      NULL},
     {ACTION_DISCARD, NULL, "DELETE", "/v1/projects/%s?discard_work=1", NULL, NULL,
-     N_("remove %s with that work, for good?"), NULL, NULL},
+     N_("discard that work and remove %s, for good?"), NULL, NULL},
     {ACTION_TERMINAL, " run ", NULL, NULL, "hutch attach {project}", N_("it does not run just now"), NULL,
      NULL, NULL},
     {ACTION_SHELL, " run ", NULL, NULL, NULL, N_("it does not run just now"), NULL, NULL, NULL},
@@ -103,7 +103,7 @@ static void say_loss(struct app *app, struct project *project, const struct erro
     bindings_key(bindings, KEYMAP_PROJECT, ACTION_DISCARD, discard);
     bindings_key(bindings, KEYMAP_PROJECT, !strcmp(project->state, "run") ? ACTION_TERMINAL : ACTION_START,
                  terminal);
-    app_say(app, STYLE_BAD, _("not removed: %s; %s lets you look, %s removes it with that work"),
+    app_say(app, STYLE_BAD, _("not removed: %s; %s lets you look, %s discards that work and removes it"),
             error->message, terminal, discard);
 }
 

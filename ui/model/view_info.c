@@ -184,7 +184,7 @@ static void detail(const struct app *app, uint64_t identity, struct doc *out)
 
 static const struct column columns[] = {
     {"", 9, false, 0, false, false}, {"", 0, false, 0, false, false}, {NULL}};
-static const enum action bar[] = {ACTION_BACK,   ACTION_COPY,    ACTION_TERMINAL, ACTION_START, ACTION_FREEZE,
+static const enum action bar[] = {ACTION_BACK,   ACTION_COPY,    ACTION_TERMINAL, ACTION_START, ACTION_PAUSE,
                                   ACTION_SEARCH, ACTION_ACTIONS, ACTION_DOCTOR,   ACTION_HELP,  ACTION_NONE};
 
 const struct view view_info = {
