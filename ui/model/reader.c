@@ -240,7 +240,16 @@ static char *nothing_console(const struct app *app)
 {
     if (app->console.words)
         return xasprintf(_("the serial log cannot be read: %s"), app->console.words);
-    return xstrdup(_("the machine has written nothing to its serial console yet"));
+    char terminal[24] = "", shell[24] = "";
+    const struct project *project = app_project(app);
+    const struct bindings *bindings = &app->settings.bindings;
+    bindings_key(bindings, KEYMAP_PROJECT, ACTION_TERMINAL, terminal);
+    bindings_key(bindings, KEYMAP_PROJECT, ACTION_SHELL, shell);
+    return xasprintf(
+        _("This is the log of the machine's serial console, and it is empty: a machine boots quietly, and "
+          "writes here only what goes wrong. There is no login here: %s opens a terminal in it, %s a new "
+          "shell. Its system's own log: hutch exec %s -u root -- journalctl -b"),
+        terminal, shell, project ? project->name : "NAME");
 }
 
 static void shown_console(struct app *app, struct effects *effects)

@@ -217,11 +217,47 @@ static const char *way_on(const struct work *work)
     return _("start goes on with it from the list of projects; the form is as it was");
 }
 
-/* Lines below the steps: one while it runs or when it went well; the failure, its way out. */
+/* How long a step usually takes, with KVM and without; measured, rounded up. */
+static const struct {
+    const char *phase, *kvm, *emulated;
+} usual[] = {
+    {"base", N_("at once, or 2 to 5 min to build it"), N_("at once, or 5 to 15 min to build it")},
+    {"boot", N_("2 to 5 s"), N_("10 to 30 s")},
+    {"kernel", N_("2 to 5 s"), N_("10 to 30 s")},
+    {"agent", N_("1 to 3 s"), N_("5 to 20 s")},
+    {"system", N_("1 to 3 s"), N_("5 to 20 s")},
+    {"repos", N_("as long as a git clone"), N_("as long as a git clone")},
+    {"restore", N_("1 to 4 s"), N_("1 to 4 s")},
+    {"save", N_("1 s for 256M in use"), N_("1 s for 256M in use")},
+    {"guest", N_("2 to 10 s, 1 min at most"), N_("5 to 30 s, 2 min at most")},
+};
+
+/* A step's name without the operation that it belongs to: "up.base" is "base". */
+static const char *short_phase(const char *phase)
+{
+    const char *point = strchr(phase, '.');
+    return point && point[1] ? point + 1 : phase;
+}
+
+/* What is usual for the step that runs; NULL: nothing is known, or it is quick. */
+static const char *usual_now(const struct app *app, const struct work *work)
+{
+    if (work->state != WORK_RUNS || !work->count || !app->host_known)
+        return NULL;
+    const char *phase = short_phase(work->steps[work->count - 1].phase);
+    for (size_t i = 0; i < countof(usual); i++)
+        if (!strcmp(usual[i].phase, phase))
+            return app->host_kvm ? usual[i].kvm : usual[i].emulated;
+    return NULL;
+}
+
+/* Lines below the steps: one while it runs or when it went well, and what is usual; the failure, its way out.
+ */
 static size_t end(const struct app *app)
 {
     const struct work *work = shown(app);
-    return work ? work->count + (work->state == WORK_FAILED && way_on(work) ? 2 : 1) : 0;
+    bool two = work && ((work->state == WORK_FAILED && way_on(work)) || usual_now(app, work));
+    return work ? work->count + (two ? 2 : 1) : 0;
 }
 
 static uint64_t identity(const struct app *app, size_t position)
@@ -247,7 +283,7 @@ static void step_cell(const struct app *app, const struct work *work, size_t at,
         out->text = step->warning ? _("note") : now ? _("now") : failed ? _("FAIL") : _("ok");
         out->style = step->warning ? STYLE_WARN : now ? STYLE_BUSY : failed ? STYLE_BAD : STYLE_GOOD;
     } else if (column == STEP) {
-        out->text = step->phase;
+        out->text = short_phase(step->phase);
     } else if (column == WHAT) {
         out->text = step->line ? step->line : "";
     } else if (!step->warning) {
@@ -257,6 +293,26 @@ static void step_cell(const struct app *app, const struct work *work, size_t at,
                                             : work->ended_ns,
                  out);
         out->style = STYLE_DIM;
+    }
+}
+
+/* Below the steps while it runs: the time so far, and what is usual for the step that runs. */
+static void running_cell(const struct app *app, const struct work *work, bool last, int column,
+                         struct cell_out *out)
+{
+    const char *time = usual_now(app, work);
+    bool slow = time && !app->host_kvm && strcmp(time, "as long as a git clone") != 0;
+    out->style = STYLE_DIM;
+    if (column == STEP) {
+        out->text = last ? _("usual") : _("so far");
+    } else if (column == WHAT && last) {
+        snprintf(out->room, sizeof(out->room), _("this step takes %s%s"), time ? _(time) : "",
+                 slow ? _(" (EMULATED)") : "");
+        out->text = out->room;
+    } else if (column == WHAT) {
+        out->text = _("it runs; leaving this view stops nothing");
+    } else if (column == TOOK && !last) {
+        duration(work->begun_ns, app->now_ns, out);
     }
 }
 
@@ -272,16 +328,15 @@ static void end_cell(const struct app *app, const struct work *work, bool hint, 
             out->text = hint ? way_on(work) : work->message;
         return;
     }
-    bool runs = work->state == WORK_RUNS;
-    out->style = runs ? STYLE_DIM : STYLE_GOOD;
-    if (column == HOW)
-        out->text = runs ? "" : _("DONE");
-    else if (column == WHAT)
-        out->text = runs ? _("it goes on when this view is left") : _("Enter leads there");
-    else if (column == TOOK)
-        duration(work->begun_ns, runs ? app->now_ns : work->ended_ns, out);
+    if (work->state == WORK_RUNS) {
+        running_cell(app, work, hint, column, out);
+        return;
+    }
+    out->style = STYLE_GOOD;
+    if (column == TOOK)
+        duration(work->begun_ns, work->ended_ns, out);
     else
-        out->text = runs ? "" : _("all of it");
+        out->text = column == HOW ? _("DONE") : column == WHAT ? _("Enter leads there") : _("all of it");
 }
 
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
