@@ -47,10 +47,11 @@ static void place_two(const struct layout_wish *wish, struct layout *layout, int
 
 static void place_three(const struct layout_wish *wish, struct layout *layout, int row, int rows)
 {
-    int left = wish->terminal && wish->columns < 176 ? 38 : 46; /* a terminal wants its 80 columns */
+    /* a terminal wants its 80 columns, the detail 36, the table of projects 68 */
+    int left = wish->terminal ? wish->columns - 2 - 81 - 36 : wish->columns * 3 / 8;
+    if (left > 68)
+        left = 68;
     int right = wish->terminal ? wish->columns - left - 2 - 81 : (wish->columns - left) * 2 / 5;
-    if (right < 36)
-        right = 36;
     int middle = wish->columns - left - right - 2;
     layout->panes[PANE_PROJECTS] = (struct box){row, 0, rows, left};
     rule(layout, 0, left, row, rows);

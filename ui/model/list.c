@@ -305,7 +305,7 @@ int list_row_lines(const struct app *app, const struct list *list, size_t row)
     int widths[COLUMNS_MAX], last = -1;
     if (!list->wrap || row >= list->count)
         return 1;
-    list_columns(list->view, list->width, widths);
+    list_columns(app, list->view, list->width, widths);
     for (int i = 0; list->view->columns[i].title; i++)
         if (list->view->columns[i].width == 0)
             last = i;
@@ -563,12 +563,12 @@ static int wanted(const struct column *columns, int count, const int *widths, in
     return sum;
 }
 
-void list_columns(const struct view *view, int width, int ret_widths[COLUMNS_MAX])
+void list_columns(const struct app *app, const struct view *view, int width, int ret_widths[COLUMNS_MAX])
 {
     const struct column *columns = view->columns;
     int count = 0, rest;
     for (; columns[count].title && count < COLUMNS_MAX; count++)
-        ret_widths[count] = columns[count].width;
+        ret_widths[count] = view->has && !view->has(app, count) ? -1 : columns[count].width;
     while (wanted(columns, count, ret_widths, &rest) > width) {
         int worst = -1;
         for (int i = 0; i < count; i++)

@@ -69,7 +69,7 @@ void list_move(const struct app *app, struct list *list, long rows);
 void list_go(const struct app *app, struct list *list, size_t row);
 bool list_select(const struct app *app, struct list *list, uint64_t identity);
 /* Columns' widths in so many columns, -1 for those left out; one blank stands between. */
-void list_columns(const struct view *view, int width, int ret_widths[COLUMNS_MAX]);
+void list_columns(const struct app *app, const struct view *view, int width, int ret_widths[COLUMNS_MAX]);
 /* Screen lines of a row: 1, or more with wrap. */
 int list_row_lines(const struct app *app, const struct list *list, size_t row);
 /* Bytes of the next line of safe text that is wrapped: up to the last blank that fits, or as much as fits. */

@@ -89,6 +89,9 @@ struct project *projects_take(struct projects *projects, const json_t *json, boo
     autofree char *accel = field_text(json, "accel");
     project->emulated = strcmp(accel, "emulated") == 0;
     project->seen = true;
+    projects->has_agent = projects->has_agent || *project->agent;
+    projects->has_waiting = projects->has_waiting || project->waiting > 0;
+    projects->has_net = projects->has_net || project->net_rate > 0;
     if (full || !project->full) {
         json_decref(project->json);
         project->json = json_deep_copy(json);
@@ -171,5 +174,5 @@ const char *project_now(const struct project *project)
         return _(project->step);
     if (!strcmp(project->state, "new"))
         return _("not finished");
-    return project->emulated && !strcmp(project->state, "run") ? _("EMULATED") : "";
+    return "";
 }

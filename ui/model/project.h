@@ -32,6 +32,7 @@ struct projects {
     uint64_t last; /* number that was given last */
     bool known;    /* the list came in once */
     bool too_many;
+    bool has_agent, has_waiting, has_net; /* one had such a value since the screen opened */
 };
 
 void projects_finish(struct projects *projects);
@@ -50,7 +51,7 @@ struct project *projects_named(const struct projects *projects, const char *raw_
 const char *project_state(const struct project *project);
 /* Whether it goes over into another one by itself. */
 bool project_passing(const struct project *project);
-/* What is to be said about it now: failure, step, EMULATED, or "". Not the caller's. */
+/* What is to be said about it now: failure, step, or "". Not the caller's. */
 const char *project_now(const struct project *project);
 
 #endif

@@ -83,6 +83,8 @@ struct view {
     size_t (*child)(const struct app *app, size_t position);
     size_t (*sibling)(const struct app *app, size_t position);
     void (*cell)(const struct app *app, size_t position, int column, struct cell_out *out);
+    /* Whether a column has anything to show at all; NULL: every one has. */
+    bool (*has)(const struct app *app, int column);
     /* A number to sort a column by; NULL: by its text. */
     int64_t (*order)(const struct app *app, size_t position, int column);
     /* What a row is called in questions and messages: safe text, the caller's to free. NULL: there is no such

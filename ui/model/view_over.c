@@ -408,7 +408,7 @@ static char *copy_doc(const struct app *app, uint64_t identity)
 }
 
 static const struct column columns_doc[] = {
-    {"", 9, false, 0, false, false}, {"", 0, false, 0, false, false}, {NULL}};
+    {"", 12, false, 0, false, false}, {"", 0, false, 0, false, false}, {NULL}};
 static const enum action bar_doc[] = {ACTION_BACK,   ACTION_COPY, ACTION_WRAP,
                                       ACTION_SEARCH, ACTION_HELP, ACTION_NONE};
 

@@ -54,10 +54,29 @@ static void size_cell(int64_t bytes, bool zero, struct cell_out *out)
         out->text = "0";
 }
 
-/* What it does now: what is done with it, why it failed, the newest command that runs. */
-static void now_cell(const struct app *app, const struct project *project, struct cell_out *out)
+#define SHELL "(login shell)" /* hutchd's word for a command that is none */
+
+/* The newest command that runs in it; one that is only a shell which waits counts if there is no other. */
+static const struct event *running(const struct app *app, const struct project *project)
 {
     const struct events *events = &app->events;
+    const struct event *shell = NULL;
+    for (size_t i = events->open_count; i-- > 0;) {
+        const struct event *event = events_at(events, events->open[i] - 1);
+        if (!event || strcmp(event_project(events, event), project->raw_name) != 0)
+            continue;
+        if (strcmp(event_text(event), SHELL) != 0)
+            return event;
+        if (!shell)
+            shell = event;
+    }
+    return shell;
+}
+
+/* What it does right now, and nothing else: the step that is done with it, or the command that runs in it.
+ * Why it does nothing, if it should. */
+static void now_cell(const struct app *app, const struct project *project, struct cell_out *out)
+{
     const struct work *work = work_named(app, WORK_PROJECT, project->raw_name);
     out->text = project_now(project);
     out->style = *project->failure ? STYLE_BAD : *project->step ? STYLE_BUSY : STYLE_DIM;
@@ -68,14 +87,22 @@ static void now_cell(const struct app *app, const struct project *project, struc
     }
     if (*project->failure || *project->step || strcmp(project->state, "run") != 0)
         return;
-    for (size_t i = events->open_count; i-- > 0;) {
-        const struct event *event = events_at(events, events->open[i] - 1);
-        if (event && !strcmp(event_project(events, event), project->raw_name)) {
-            out->text = event_text(event);
-            out->style = STYLE_NORMAL;
-            return;
-        }
+    const struct event *event = running(app, project);
+    bool shell = event && !strcmp(event_text(event), SHELL);
+    if (event) {
+        out->text = shell ? _("a shell is open") : event_text(event);
+        out->style = shell ? STYLE_DIM : STYLE_NORMAL;
     }
+}
+
+/* Columns that no project has ever had a value for would only take room, at every size. */
+static bool has(const struct app *app, int column)
+{
+    const struct projects *projects = &app->projects;
+    return column == AGENT  ? projects->has_agent
+           : column == WAIT ? projects->has_waiting
+           : column == NET  ? projects->has_net
+                            : true;
 }
 
 /* Where hutch was started there may be something to make a project of. */
@@ -130,12 +157,12 @@ static uint64_t own(const struct app *app, uint64_t number)
     return number;
 }
 
-/* The same key lets a machine go on that it holds. */
+/* The same key resumes what it paused. */
 static const char *says(const struct app *app, uint64_t number, enum action action)
 {
     const struct project *project = projects_find(&app->projects, number);
-    if (action == ACTION_FREEZE && project && !strcmp(project->state, "paused"))
-        return _("go on");
+    if (action == ACTION_PAUSE && project && !strcmp(project->state, "paused"))
+        return _("resume");
     return NULL;
 }
 
@@ -180,11 +207,11 @@ static void open(struct app *app, uint64_t number, struct effects *effects)
     app_focus(app, PANE_TAB, effects);
 }
 
-static const enum action bar[] = {ACTION_OPEN,    ACTION_TERMINAL, ACTION_START,  ACTION_FREEZE,
-                                  ACTION_CREATE,  ACTION_ACTIONS,  ACTION_SEARCH, ACTION_FILTER,
-                                  ACTION_PALETTE, ACTION_HELP,     ACTION_QUIT,   ACTION_NONE};
+static const enum action bar[] = {
+    ACTION_OPEN,   ACTION_TERMINAL, ACTION_START,   ACTION_STOP, ACTION_PAUSE, ACTION_CREATE, ACTION_ACTIONS,
+    ACTION_SEARCH, ACTION_FILTER,   ACTION_PALETTE, ACTION_HELP, ACTION_QUIT,  ACTION_NONE};
 static const enum action acts[] = {ACTION_TERMINAL, ACTION_SHELL,   ACTION_START,  ACTION_STOP,
-                                   ACTION_FREEZE,   ACTION_SUSPEND, ACTION_REMOVE, ACTION_DISCARD,
+                                   ACTION_PAUSE,    ACTION_SUSPEND, ACTION_REMOVE, ACTION_DISCARD,
                                    ACTION_PROGRESS, ACTION_NONE};
 
 const struct view view_projects = {
@@ -198,6 +225,7 @@ const struct view view_projects = {
     .end = end,
     .identity = identity,
     .cell = cell,
+    .has = has,
     .label = label,
     .project = own,
     .says = says,

@@ -229,7 +229,7 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
                    {"setup", "setup", NULL},
                    {"user", "user", NULL},
                    {"kernel_package", "kernel", NULL},
-                   {"kernel", NULL, N_("its version")},
+                   {"kernel", NULL, N_("version")},
                    {"projects", NULL, N_("used by")},
                    {"mirror", "mirror", NULL},
                    {"path", NULL, N_("file")}};

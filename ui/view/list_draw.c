@@ -131,7 +131,7 @@ void paint_list(const struct app *app, enum view_id view, struct area area, bool
 {
     struct painter painter = {app, &app->lists[view], view_table[view], area, {0}, focused};
     int row = 0;
-    list_columns(painter.view, area.columns - LIST_GUTTER, painter.widths);
+    list_columns(app, painter.view, area.columns - LIST_GUTTER, painter.widths);
     if (painter.view->flags & VIEW_HEADER)
         paint_header(&painter), row++;
     if (!painter.list->count)

@@ -7,7 +7,7 @@ libview_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 if HAVE_CMOCKA
 SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/unit/test_model_app tests/unit/test_model_terminal \
 	tests/screen/test_screen \
-	tests/screen/test_views tests/unit/test_model_views
+	tests/screen/test_views tests/unit/test_model_views tests/unit/test_model_use
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
 check_LIBRARIES += libscreentest.a
@@ -34,6 +34,9 @@ tests_screen_test_views_LDADD = $(SCREEN_TEST_LIBS)
 tests_unit_test_model_views_SOURCES = tests/unit/test_model_views.c tests/screen/views.h
 tests_unit_test_model_views_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_unit_test_model_views_LDADD = $(SCREEN_TEST_LIBS)
+tests_unit_test_model_use_SOURCES = tests/unit/test_model_use.c
+tests_unit_test_model_use_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_unit_test_model_use_LDADD = $(SCREEN_TEST_LIBS)
 tests_screen_test_screen_SOURCES = tests/screen/test_screen.c
 tests_screen_test_screen_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_screen_test_screen_LDADD = $(SCREEN_TEST_LIBS)

@@ -1,0 +1,109 @@
+/* What a person who sees the screen for the first time stumbles over: columns, words, waiting, several rows,
+ * clicks. */
+#include "tests/screen/screen.h"
+
+#include "base/alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TEST(name)                      cmocka_unit_test_setup_teardown(name, screen_setup, screen_teardown)
+#define assert_shown(screen, words)     screen_assert(screen, words, true)
+#define assert_not_shown(screen, words) screen_assert(screen, words, false)
+
+/* The answer to a project that was asked for anew. */
+static void refresh(struct screen *screen, const char *name, const char *json)
+{
+    autofree char *event =
+        xasprintf("{\"seq\":%d,\"ts_ns\":%lld,\"project\":\"%s\",\"kind\":\"lifecycle.start\"}",
+                  (int)screen->app->events.last_seq + 1, (long long)screen->now_ns, name);
+    autofree char *path = xasprintf("/v1/projects/%s", name);
+    screen_event(screen, event);
+    uint64_t id = screen_asked(screen, "GET", path);
+    assert_int_not_equal(id, 0);
+    screen_answer(screen, id, json);
+}
+
+/* ---- the table of projects ---- */
+
+static void test_now_is_what_runs(void **state)
+{
+    struct screen *screen = *state;
+    autofree char *shell = screen_row(screen, 2);
+    assert_non_null(strstr(shell, "a shell is open"));
+    assert_null(strstr(shell, "EMULATED"));
+    screen_event(screen,
+                 "{\"seq\":112,\"ts_ns\":1795960899000000000,\"project\":\"shop\",\"kind\":\"exec.start\","
+                 "\"subject\":\"make check\",\"session\":\"s7\"}");
+    screen_event(screen,
+                 "{\"seq\":113,\"ts_ns\":1795960900000000000,\"project\":\"shop\",\"kind\":\"exec.start\","
+                 "\"subject\":\"(login shell)\",\"session\":\"s8\"}");
+    autofree char *command = screen_row(screen, 2);
+    assert_non_null(strstr(command, "make check"));
+}
+
+static void test_columns_without_values_are_left_out_everywhere(void **state)
+{
+    static const int sizes[][2] = {{24, 80}, {40, 120}, {50, 160}, {60, 200}};
+    static const char *const titles[] = {"AGENT", "WAIT", "NET/s"};
+    struct screen *screen = *state;
+    for (size_t i = 0; i < countof(sizes); i++) {
+        screen_size(screen, sizes[i][0], sizes[i][1]);
+        autofree char *row = screen_row(screen, 1);
+        for (size_t j = 0; j < countof(titles); j++)
+            assert_null(strstr(row, titles[j]));
+        assert_non_null(strstr(row, "DISK"));
+    }
+    refresh(screen, "shop",
+            "{\"id\":\"p1\",\"name\":\"shop\",\"state\":\"run\",\"agent\":\"codex\",\"waiting\":1,"
+            "\"net_rate\":12,\"disk\":1}");
+    for (size_t i = 0; i < countof(sizes); i++) {
+        screen_size(screen, sizes[i][0], sizes[i][1]);
+        autofree char *row = screen_row(screen, 1);
+        assert_non_null(strstr(row, "WAIT"));
+        assert_non_null(strstr(row, "NOW"));
+        if (sizes[i][1] != 160)
+            assert_non_null(strstr(row, "AGENT"));
+    }
+}
+
+/* ---- waiting ---- */
+
+static void test_progress_says_what_is_usual(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "j j b p");
+    uint64_t id = screen_asked(screen, "POST", "/v1/projects/docs/start");
+    screen_line(screen, id, "{\"phase\":\"kernel\",\"text\":\"the kernel starts\",\"done\":0,\"total\":0}");
+    screen_time(screen, 4000);
+    assert_shown(screen, "leaving this view stops nothing");
+    assert_shown(screen, "this step takes 10 to 30 s (EMULATED)");
+    assert_shown(screen, "4.0s");
+    screen_line(screen, id, "{\"phase\":\"up.identity\",\"text\":\"setting clock\",\"done\":0,\"total\":0}");
+    assert_not_shown(screen, "this step takes");
+    assert_not_shown(screen, "up.identity");
+}
+
+static void test_an_empty_console_says_what_it_is(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "4");
+    assert_shown(screen, "the log of the machine's serial console");
+    assert_shown(screen, "opens a terminal in it, ! a new shell");
+    assert_shown(screen, "own log: hutch exec shop");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_now_is_what_runs),
+        TEST(test_columns_without_values_are_left_out_everywhere),
+        TEST(test_progress_says_what_is_usual),
+        TEST(test_an_empty_console_says_what_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
