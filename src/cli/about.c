@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "client/client.h"
 #include "config.h"
@@ -36,11 +37,11 @@ static int run_paths(const struct args *args, struct error **err)
     return 0;
 }
 
-static const struct option_spec json_options[] = {{"json", 0, NULL, "one JSON object"}, {NULL}};
+static const struct option_spec json_options[] = {{"json", 0, NULL, N_("one JSON object")}, {NULL}};
 const struct verb verb_paths = {
     .name = "paths",
     .synopsis = "[--json]",
-    .help = "show where hutch keeps things",
+    .help = N_("show where hutch keeps things"),
     .options = json_options,
     .run = run_paths,
 };
@@ -68,7 +69,7 @@ static int run_version(const struct args *args, struct error **err)
         autofree char *uri = text_safe(client->uri ? client->uri : "");
         out_text("hutchd %s, process %lld%s%s\n", version, (long long)client->pid, *uri ? ", " : "", uri);
     } else if (own->code == ERROR_NO_DAEMON) {
-        out_text("hutchd does not run\n");
+        out_text(_("hutchd does not run\n"));
     } else {
         return error_move(err, &own);
     }
@@ -78,7 +79,7 @@ static int run_version(const struct args *args, struct error **err)
 const struct verb verb_version = {
     .name = "version",
     .synopsis = "[--json]",
-    .help = "show the versions of hutch and of the hutchd that runs",
+    .help = N_("show the versions of hutch and of the hutchd that runs"),
     .options = json_options,
     .run = run_version,
 };
@@ -87,22 +88,22 @@ const struct verb verb_version = {
 
 void help_verb(const struct verb *verb)
 {
-    out_text("usage: hutch %s%s%s\n\n%s.\n", verb->name, *verb->synopsis ? " " : "", verb->synopsis,
-             verb->help);
+    out_text(_("usage: hutch %s%s%s\n\n%s.\n"), verb->name, *verb->synopsis ? " " : "", verb->synopsis,
+             _(verb->help));
     for (const struct option_spec *spec = verb->options; spec && spec->name; spec++) {
         autofree char *form = xasprintf("%s%c%s --%s%s%s", spec->letter ? "-" : "",
                                         spec->letter ? spec->letter : ' ', spec->letter ? "," : "  ",
                                         spec->name, spec->value ? " " : "", spec->value ? spec->value : "");
-        out_text("%s  %-30s %s\n", spec == verb->options ? "\n" : "", form, spec->help);
+        out_text("%s  %-30s %s\n", spec == verb->options ? "\n" : "", form, _(spec->help));
     }
 }
 
 void help_all(void)
 {
-    out_text("usage: hutch [VERB ...]\n\nNAME may be left out: the project of this folder is meant.\n\n");
+    out_text(_("usage: hutch [VERB ...]\n\nNAME may be left out: the project of this folder is meant.\n\n"));
     for (const struct verb *const *verb = verb_table; *verb; verb++)
-        out_text("  %-16s %s\n", (*verb)->name, (*verb)->help);
-    out_text("\nhutch help VERB, hutch VERB --help: its options. The manual: man hutch\n");
+        out_text("  %-16s %s\n", (*verb)->name, _((*verb)->help));
+    out_text(_("\nhutch help VERB, hutch VERB --help: its options. The manual: man hutch\n"));
 }
 
 static int run_help(const struct args *args, struct error **err)
@@ -126,11 +127,11 @@ static int run_help(const struct args *args, struct error **err)
 }
 
 static const struct option_spec help_options[] = {
-    {"verbs", 0, NULL, "name, arguments and purpose of every verb, with tabs between"}, {NULL}};
+    {"verbs", 0, NULL, N_("name, arguments and purpose of every verb, with tabs between")}, {NULL}};
 const struct verb verb_help = {
     .name = "help",
     .synopsis = "[VERB] [--verbs]",
-    .help = "show the verbs, or the options of one",
+    .help = N_("show the verbs, or the options of one"),
     .options = help_options,
     .max_args = 2,
     .run = run_help,

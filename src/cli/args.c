@@ -2,13 +2,14 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <string.h>
 
 /* Reports a usage error with the verb's synopsis as the way out. */
 static int usage(const struct verb *verb, struct error **err)
 {
-    return error_hint(err, "usage: hutch %s%s%s", verb->name, *verb->synopsis ? " " : "", verb->synopsis);
+    return error_hint(err, _("usage: hutch %s%s%s"), verb->name, *verb->synopsis ? " " : "", verb->synopsis);
 }
 
 /* The option of a long name (len bytes), or NULL. */
@@ -43,9 +44,9 @@ static int unknown_long(const struct verb *verb, const char *name, size_t len, s
     autofree char *copy = xstrndup(name, len);
     autofree char *safe = text_safe(copy);
     const char *nearest = text_nearest(copy, candidates);
-    error_set(err, ERROR_USAGE, "\"hutch %s\" has no option \"--%s\"", verb->name, safe);
+    error_set(err, ERROR_USAGE, _("\"hutch %s\" has no option \"--%s\""), verb->name, safe);
     if (nearest)
-        return error_hint(err, "did you mean: --%s", nearest);
+        return error_hint(err, _("did you mean: --%s"), nearest);
     return usage(verb, err);
 }
 
@@ -54,7 +55,7 @@ static int add_option(struct args *args, const struct option_spec *spec, const c
                       struct error **err)
 {
     if (!spec->many && args_has(args, spec->name)) {
-        error_set(err, ERROR_USAGE, "\"--%s\" is given twice", spec->name);
+        error_set(err, ERROR_USAGE, _("\"--%s\" is given twice"), spec->name);
         return usage(args->verb, err);
     }
     args->options[args->option_count++] = (struct args_option){.spec = spec, .value = value};
@@ -71,12 +72,12 @@ static int parse_long(struct args *args, int end, char *const *argv, int *i, str
     if (!spec)
         return unknown_long(args->verb, name, len, err);
     if (!spec->value && value) {
-        error_set(err, ERROR_USAGE, "\"--%s\" takes no value", spec->name);
+        error_set(err, ERROR_USAGE, _("\"--%s\" takes no value"), spec->name);
         return usage(args->verb, err);
     }
     if (spec->value && !value) {
         if (*i + 1 >= end) {
-            error_set(err, ERROR_USAGE, "\"--%s\" needs a value: %s", spec->name, spec->value);
+            error_set(err, ERROR_USAGE, _("\"--%s\" needs a value: %s"), spec->name, spec->value);
             return usage(args->verb, err);
         }
         value = argv[++*i];
@@ -93,14 +94,14 @@ static int parse_letters(struct args *args, int end, char *const *argv, int *i, 
         if (!spec) {
             autofree char *copy = xstrndup(letters, 1);
             autofree char *safe = text_safe(copy);
-            error_set(err, ERROR_USAGE, "\"hutch %s\" has no option \"-%s\"", args->verb->name, safe);
+            error_set(err, ERROR_USAGE, _("\"hutch %s\" has no option \"-%s\""), args->verb->name, safe);
             return usage(args->verb, err);
         }
         const char *value = NULL;
         if (spec->value) {
             value = letters[1] ? letters + 1 : (*i + 1 < end ? argv[++*i] : NULL);
             if (!value) {
-                error_set(err, ERROR_USAGE, "\"-%c\" needs a value: %s", spec->letter, spec->value);
+                error_set(err, ERROR_USAGE, _("\"-%c\" needs a value: %s"), spec->letter, spec->value);
                 return usage(args->verb, err);
             }
         }
@@ -116,12 +117,12 @@ static int check_words(const struct args *args, struct error **err)
 {
     const struct verb *verb = args->verb;
     if (args->word_count < (size_t)verb->min_args) {
-        error_set(err, ERROR_USAGE, "\"hutch %s\" needs more arguments", verb->name);
+        error_set(err, ERROR_USAGE, _("\"hutch %s\" needs more arguments"), verb->name);
         return usage(verb, err);
     }
     if (verb->max_args >= 0 && args->word_count > (size_t)verb->max_args) {
         autofree char *safe = text_safe(args->words[verb->max_args]);
-        error_set(err, ERROR_USAGE, "\"hutch %s\" does not take \"%s\"", verb->name, safe);
+        error_set(err, ERROR_USAGE, _("\"hutch %s\" does not take \"%s\""), verb->name, safe);
         return usage(verb, err);
     }
     return 0;
@@ -130,7 +131,7 @@ static int check_words(const struct args *args, struct error **err)
 /* Says that the command is missing: before any option, because those behind it are meant for the command. */
 static int needs_command(const struct verb *verb, struct error **err)
 {
-    error_set(err, ERROR_USAGE, "\"hutch %s\" needs the command behind \"--\"", verb->name);
+    error_set(err, ERROR_USAGE, _("\"hutch %s\" needs the command behind \"--\""), verb->name);
     return usage(verb, err);
 }
 
@@ -179,7 +180,7 @@ int args_parse(const struct verb *verb, int argc, char *const *argv, struct args
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         letters += argv[i][0] == '-' ? strlen(argv[i]) : 1;
     if (letters > ARGS_MAX * 16 || (argc > ARGS_MAX && !verb->command))
-        return error_set(err, ERROR_USAGE, "more than %d arguments", ARGS_MAX);
+        return error_set(err, ERROR_USAGE, _("more than %d arguments"), ARGS_MAX);
     struct args args = {
         .verb = verb,
         .words = xnewn(const char *, (size_t)argc + 1),

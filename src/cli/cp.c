@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/args.h"
 #include "cli/out.h"
 #include "cli/project.h"
@@ -38,7 +39,7 @@ int place_parse(const char *word, const char *user, struct place *ret_place, str
     bool remote = word[colon] == ':';
     const char *path = remote ? word + colon + 1 : word;
     if (!*path && !remote)
-        return error_set(err, ERROR_USAGE, "an empty path");
+        return error_set(err, ERROR_USAGE, _("an empty path"));
     size_t len = strlen(path);
     bool slash = len > 0 && path[len - 1] == '/';
     while (len > 1 && path[len - 1] == '/')
@@ -55,7 +56,7 @@ int place_parse(const char *word, const char *user, struct place *ret_place, str
         if (strcmp(base, ".") == 0 || strcmp(base, "..") == 0) {
             place_finish(&place);
             return error_set(err, ERROR_USAGE,
-                             "a path in a machine cannot end in \"%s\": give the folder's own name", base);
+                             _("a path in a machine cannot end in \"%s\": give the folder's own name"), base);
         }
     } else {
         place.path = xstrndup(path, len);
@@ -113,9 +114,9 @@ static int parse_places(const struct args *args, struct place *source, struct pl
     if (rc < 0 || source->remote != target->remote)
         return rc;
     error_set(err, ERROR_USAGE,
-              source->remote ? "both sides are in machines" : "neither side is in a machine");
+              source->remote ? _("both sides are in machines") : _("neither side is in a machine"));
     return error_hint(
-        err, "one side is [NAME]:PATH, the other a path of this host (./a:b for a name with a colon)");
+        err, _("one side is [NAME]:PATH, the other a path of this host (./a:b for a name with a colon)"));
 }
 
 static int copy_places(const struct args *args, const struct place *source, const struct place *target,
@@ -138,7 +139,7 @@ static int copy_places(const struct args *args, const struct place *source, cons
                         : copy_in(&copy, source->path, target, err);
     progress_finish(&copy.progress);
     if (rc == 0 && copy.skipped > 0)
-        rc = error_set(err, ERROR_FAILED, "%zu entries were left out, the rest is copied", copy.skipped);
+        rc = error_set(err, ERROR_FAILED, _("%zu entries were left out, the rest is copied"), copy.skipped);
     return rc;
 }
 
@@ -154,13 +155,13 @@ static int run_cp(const struct args *args, struct error **err)
 }
 
 static const struct option_spec cp_options[] = {
-    {"user", 'u', "USER", "write as this user of the machine; a relative path begins at his home"},
+    {"user", 'u', "USER", N_("write as this user of the machine; a relative path begins at his home")},
     {NULL},
 };
 const struct verb verb_cp = {
     .name = "cp",
     .synopsis = "SRC DST [-u USER]",
-    .help = "copy a file or folder in or out; one side is [NAME]:PATH",
+    .help = N_("copy a file or folder in or out; one side is [NAME]:PATH"),
     .options = cp_options,
     .min_args = 2,
     .max_args = 2,

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/project.h"
 #include "cli/tar.h"
 #include "client/flow.h"
@@ -26,7 +27,7 @@ static int produce(const uint8_t **ret_data, size_t *ret_len, void *user, struct
     struct sending *sending = user;
     if (sending->tar) {
         tar_next(sending->tar, ret_data, ret_len);
-        progress_bytes(&sending->copy->progress, "copying in", tar_bytes(sending->tar), 0);
+        progress_bytes(&sending->copy->progress, _("copying in"), tar_bytes(sending->tar), 0);
         return 0;
     }
     ssize_t n;
@@ -34,9 +35,9 @@ static int produce(const uint8_t **ret_data, size_t *ret_len, void *user, struct
         n = read(sending->fd, sending->data, sizeof(sending->data));
     } while (n < 0 && errno == EINTR);
     if (n < 0)
-        return error_set_errno(err, errno, "cannot read the file");
+        return error_set_errno(err, errno, _("cannot read the file"));
     sending->sent += (uint64_t)n;
-    progress_bytes(&sending->copy->progress, "copying in", sending->sent, sending->total);
+    progress_bytes(&sending->copy->progress, _("copying in"), sending->sent, sending->total);
     *ret_data = sending->data;
     *ret_len = (size_t)n;
     return 0;
@@ -74,7 +75,7 @@ static int find_target(struct copy *copy, const char *source, const struct place
     }
     autofree char *safe = text_safe(target->path);
     if (target->slash)
-        return error_set(err, ERROR_NOT_FOUND, "there is no folder \"%s\" in \"%s\"", safe, copy->project);
+        return error_set(err, ERROR_NOT_FOUND, _("there is no folder \"%s\" in \"%s\""), safe, copy->project);
     autofree char *parent = place_parent(target->path);
     autofree char *parent_inside = xasprintf("%s/.", parent);
     rc = copy_stat(copy, parent_inside, type, NULL, err);
@@ -82,8 +83,8 @@ static int find_target(struct copy *copy, const char *source, const struct place
         return rc;
     if (strcmp(type, "folder") != 0) {
         autofree char *safe_parent = text_safe(parent);
-        error_set(err, ERROR_NOT_FOUND, "there is no folder \"%s\" in \"%s\"", safe_parent, copy->project);
-        return error_hint(err, "hutch exec %s -- mkdir -p FOLDER makes it", copy->project);
+        error_set(err, ERROR_NOT_FOUND, _("there is no folder \"%s\" in \"%s\""), safe_parent, copy->project);
+        return error_hint(err, _("hutch exec %s -- mkdir -p FOLDER makes it"), copy->project);
     }
     *ret_folder = steal(&parent);
     *ret_name = place_base(target->path);
@@ -98,7 +99,7 @@ static int send_file(struct copy *copy, int fd, const struct stat *st, const cha
         return rc;
     autofree char *safe = text_safe(path);
     if (strcmp(type, "folder") == 0)
-        return error_set(err, ERROR_EXISTS, "there is a folder \"%s\" in \"%s\"", safe, copy->project);
+        return error_set(err, ERROR_EXISTS, _("there is a folder \"%s\" in \"%s\""), safe, copy->project);
     struct sending *sending = xnew(struct sending);
     sending->copy = copy;
     sending->fd = fd;
@@ -120,7 +121,8 @@ static int send_folder(struct copy *copy, const char *source, const char *folder
     if (rc < 0)
         return rc;
     if (*type && strcmp(type, "folder") != 0)
-        return error_set(err, ERROR_EXISTS, "\"%s\" in \"%s\" is there and no folder", safe, copy->project);
+        return error_set(err, ERROR_EXISTS, _("\"%s\" in \"%s\" is there and no folder"), safe,
+                         copy->project);
     auto(tar) struct tar *tar = NULL;
     rc = tar_create(source, name, copy_note, copy, &tar, err);
     if (rc < 0)
@@ -141,11 +143,11 @@ int copy_in(struct copy *copy, const char *source, const struct place *target, s
     if (stat(source, &st) < 0)
         return error_set_errno(err, errno, "\"%s\"", safe);
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
-        error_set(err, ERROR_FAILED, "\"%s\" is %s, not a regular file or folder", safe,
-                  S_ISFIFO(st.st_mode)   ? "a FIFO"
-                  : S_ISSOCK(st.st_mode) ? "a socket"
-                                         : "a device");
-        return error_hint(err, "its bytes go in by: hutch exec %s -- sh -c 'cat >FILE' <%s", copy->project,
+        error_set(err, ERROR_FAILED, _("\"%s\" is %s, not a regular file or folder"), safe,
+                  S_ISFIFO(st.st_mode)   ? _("a FIFO")
+                  : S_ISSOCK(st.st_mode) ? _("a socket")
+                                         : _("a device"));
+        return error_hint(err, _("its bytes go in by: hutch exec %s -- sh -c 'cat >FILE' <%s"), copy->project,
                           safe);
     }
     autofree char *folder = NULL, *name = NULL;
@@ -153,13 +155,13 @@ int copy_in(struct copy *copy, const char *source, const struct place *target, s
     if (rc < 0)
         return rc;
     if (strcmp(name, "/") == 0)
-        return error_set(err, ERROR_USAGE, "\"/\" as a whole cannot be copied");
+        return error_set(err, ERROR_USAGE, _("\"/\" as a whole cannot be copied"));
     if (S_ISDIR(st.st_mode))
         return send_folder(copy, source, folder, name, err);
     /* O_NONBLOCK: it may have become a FIFO, which must not hang us. */
     autoclose int fd = open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return error_set_errno(err, fd < 0 ? errno : EINVAL, "cannot open \"%s\"", safe);
+        return error_set_errno(err, fd < 0 ? errno : EINVAL, _("cannot open \"%s\""), safe);
     autofree char *path = xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
     return send_file(copy, fd, &st, path, err);
 }

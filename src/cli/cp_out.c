@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/project.h"
 #include "cli/tree.h"
@@ -37,7 +38,7 @@ static int consume(const uint8_t *data, size_t len, void *user, struct error **e
     int rc = receiving->untar ? untar_feed(receiving->untar, data, len, err)
                               : tree_file_write(receiving->tree, data, len, err);
     uint64_t done = receiving->untar ? untar_bytes(receiving->untar) : receiving->received;
-    progress_bytes(&receiving->copy->progress, "copying out", done, receiving->total);
+    progress_bytes(&receiving->copy->progress, _("copying out"), done, receiving->total);
     return rc;
 }
 
@@ -65,12 +66,12 @@ static int find_landing(const struct place *source, const char *target, struct l
     if (there && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
         landing.device = open(target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
         if (landing.device < 0)
-            return error_set_errno(err, errno, "cannot write \"%s\"", safe);
+            return error_set_errno(err, errno, _("cannot write \"%s\""), safe);
     } else if (there && S_ISDIR(st.st_mode)) {
         landing.folder = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         landing.name = place_base(source->path);
     } else if (!there && len > 0 && target[len - 1] == '/') {
-        return error_set(err, ERROR_NOT_FOUND, "there is no folder \"%s\"", safe);
+        return error_set(err, ERROR_NOT_FOUND, _("there is no folder \"%s\""), safe);
     } else {
         autofree char *real = there ? realpath(target, NULL) : NULL;
         autofree char *parent = place_parent(real ? real : target);
@@ -79,13 +80,13 @@ static int find_landing(const struct place *source, const char *target, struct l
         if (landing.folder < 0 && errno == ENOENT) {
             autofree char *safe_parent = text_safe(parent);
             free(landing.name);
-            return error_set(err, ERROR_NOT_FOUND, "there is no folder \"%s\"", safe_parent);
+            return error_set(err, ERROR_NOT_FOUND, _("there is no folder \"%s\""), safe_parent);
         }
     }
     if (landing.folder < 0 && landing.device < 0) {
         int sys = errno;
         free(landing.name);
-        return error_set_errno(err, sys, "cannot open the folder of \"%s\"", safe);
+        return error_set_errno(err, sys, _("cannot open the folder of \"%s\""), safe);
     }
     *ret_landing = landing;
     return 0;
@@ -100,7 +101,7 @@ static int receive_file(struct copy *copy, const char *path, const json_t *stat,
     struct stat st;
     if (fstatat(landing->folder, landing->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)) {
         autofree char *safe = text_safe(landing->name);
-        return error_set(err, ERROR_EXISTS, "there is a folder \"%s\" already", safe);
+        return error_set(err, ERROR_EXISTS, _("there is a folder \"%s\" already"), safe);
     }
     auto(tree) struct tree *tree = tree_create(landing->folder);
     receiving.tree = tree;
@@ -116,7 +117,7 @@ static int receive_folder(struct copy *copy, const char *path, const struct land
                           struct error **err)
 {
     if (landing->device >= 0)
-        return error_set(err, ERROR_EXISTS, "a folder cannot be copied onto something that is none");
+        return error_set(err, ERROR_EXISTS, _("a folder cannot be copied onto something that is none"));
     struct statvfs fs;
     autofree char *base = place_base(path);
     struct untar_options options = {
@@ -139,13 +140,13 @@ static int refuse(struct copy *copy, const char *path, const char *type, const j
 {
     autofree char *safe = text_safe(path);
     if (!*type)
-        return error_set(err, ERROR_NOT_FOUND, "there is no \"%s\" in \"%s\"", safe, copy->project);
+        return error_set(err, ERROR_NOT_FOUND, _("there is no \"%s\" in \"%s\""), safe, copy->project);
     if (strcmp(type, "link") != 0)
         return error_set(err, ERROR_FAILED,
-                         "\"%s\" is a FIFO, socket or device, not a regular file or folder", safe);
+                         _("\"%s\" is a FIFO, socket or device, not a regular file or folder"), safe);
     autofree char *target = out_member(stat, "target");
-    error_set(err, ERROR_FAILED, "\"%s\" is a link to the folder \"%s\"", safe, target);
-    return error_hint(err, "copy the folder itself");
+    error_set(err, ERROR_FAILED, _("\"%s\" is a link to the folder \"%s\""), safe, target);
+    return error_hint(err, _("copy the folder itself"));
 }
 
 int copy_out(struct copy *copy, const struct place *source, const char *target, struct error **err)
@@ -164,7 +165,7 @@ int copy_out(struct copy *copy, const struct place *source, const char *target, 
     if (!folder && !file)
         return refuse(copy, source->path, type, stat, err);
     if (strcmp(source->path, "/") == 0)
-        return error_set(err, ERROR_USAGE, "\"/\" as a whole cannot be copied");
+        return error_set(err, ERROR_USAGE, _("\"/\" as a whole cannot be copied"));
     struct landing landing = {.folder = -1, .device = -1};
     rc = find_landing(source, target, &landing, err);
     if (rc < 0)

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "client/client.h"
 
@@ -27,6 +28,13 @@ struct doctor {
     json_t *checked; /* names that hutchd has checked: it knows better */
 };
 
+/* A part of a text: English in JSON. */
+static const char *say(const struct doctor *doctor, const char *english) __attribute__((format_arg(2)));
+static const char *say(const struct doctor *doctor, const char *english)
+{
+    return doctor->json ? english : out_word(english);
+}
+
 /* One line of the report. */
 static void report(struct doctor *doctor, const char *check, const char *state, const char *text,
                    const char *fix)
@@ -42,10 +50,14 @@ static void report(struct doctor *doctor, const char *check, const char *state, 
     }
     autofree char *safe_check = text_safe(check);
     autofree char *safe_text = text_safe(text);
-    out_text("%-5s %-16s %s\n", rank == OK ? "ok" : rank == WARN ? "warn" : "FAIL", safe_check, safe_text);
+    out_text("%-5s %-16s %s\n",
+             out_word(rank == OK     ? N_("ok")
+                      : rank == WARN ? N_("warn")
+                                     : N_("FAIL")),
+             safe_check, out_word(safe_text));
     if (fix && *fix) {
         autofree char *safe_fix = text_safe(fix);
-        out_text("%-5s %-16s mend it: %s\n", "", "", safe_fix);
+        out_text(out_word(N_("%-5s %-16s mend it: %s\n")), "", "", out_word(safe_fix));
     }
 }
 
@@ -63,15 +75,16 @@ static void check_kvm(struct doctor *doctor, const char *name)
 {
     autoclose int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
     if (fd >= 0)
-        report(doctor, name, "ok", "/dev/kvm opens", NULL);
+        report(doctor, name, "ok", N_("/dev/kvm opens"), NULL);
     else if (errno == ENOENT)
-        report(doctor, name, "warn", "/dev/kvm is absent: machines are EMULATED, 10 to 30 times slower",
-               "turn on virtualisation (VT-x, AMD-V) in the firmware; inside a VM: nested virtualisation of "
-               "its host");
+        report(
+            doctor, name, "warn", N_("/dev/kvm is absent: machines are EMULATED, 10 to 30 times slower"),
+            N_("turn on virtualisation (VT-x, AMD-V) in the firmware; inside a VM: nested virtualisation of "
+               "its host"));
     else if (errno == EACCES)
         report(doctor, name, "warn",
-               "/dev/kvm is closed to you: machines are EMULATED, 10 to 30 times slower",
-               "sudo usermod -aG kvm \"$USER\", then log in again");
+               N_("/dev/kvm is closed to you: machines are EMULATED, 10 to 30 times slower"),
+               N_(N_("sudo usermod -aG kvm \"$USER\", then log in again")));
     else {
         autofree char *text = xasprintf("/dev/kvm: %s", strerror(errno));
         report(doctor, name, "warn", text, NULL);
@@ -97,13 +110,13 @@ static const struct {
     const char *program, *other; /* other: does as well, or NULL */
     const char *what, *packages;
 } programs[] = {
-    {"qemu-system-x86_64", NULL, "runs the machines", "qemu-system-x86"},
-    {"qemu-img", NULL, "makes disks", "qemu-utils"},
-    {"libvirtd", "virtqemud", "manages the machines", "libvirt-daemon-system"},
-    {"mmdebstrap", NULL, "builds templates", "mmdebstrap"},
-    {"mke2fs", NULL, "builds templates", "e2fsprogs"},
-    {"git", NULL, "brings repositories in", "git"},
-    {"bwrap", NULL, "confines QEMU and git", "bubblewrap"},
+    {"qemu-system-x86_64", NULL, N_("runs the machines"), "qemu-system-x86"},
+    {"qemu-img", NULL, N_("makes disks"), "qemu-utils"},
+    {"libvirtd", "virtqemud", N_("manages the machines"), "libvirt-daemon-system"},
+    {"mmdebstrap", NULL, N_("builds templates"), "mmdebstrap"},
+    {"mke2fs", NULL, N_("builds templates"), "e2fsprogs"},
+    {"git", NULL, N_("brings repositories in"), "git"},
+    {"bwrap", NULL, N_("confines QEMU and git"), "bubblewrap"},
 };
 
 static void check_programs(struct doctor *doctor, const char *name)
@@ -113,15 +126,16 @@ static void check_programs(struct doctor *doctor, const char *name)
         if (json_object_get(doctor->checked, programs[i].program) || have_program(programs[i].program) ||
             (programs[i].other && have_program(programs[i].other)))
             continue;
-        char *longer =
-            xasprintf("%s%s%s (%s)", missing, *missing ? ", " : "", programs[i].program, programs[i].what);
+        char *longer = xasprintf("%s%s%s (%s)", missing, *missing ? ", " : "", programs[i].program,
+                                 say(doctor, programs[i].what));
         free(missing);
         missing = longer;
         longer = xasprintf("%s %s", packages, programs[i].packages);
         free(packages);
         packages = longer;
     }
-    autofree char *text = *missing ? xasprintf("not there: %s", missing) : xstrdup("all there");
+    autofree char *text =
+        *missing ? xasprintf(say(doctor, N_("not there: %s")), missing) : xstrdup(N_("all there"));
     report(doctor, name, *missing ? "fail" : "ok", text, *missing ? packages : NULL);
 }
 
@@ -131,14 +145,16 @@ static void check_libvirt(struct doctor *doctor, const char *name)
     if (geteuid() != 0) {
         bool there = have_program("libvirtd") || have_program("virtqemud");
         report(doctor, name, there ? "ok" : "fail",
-               there ? "qemu:///session, started on demand" : "neither libvirtd nor virtqemud is there",
+               there ? N_("qemu:///session, started on demand")
+                     : N_("neither libvirtd nor virtqemud is there"),
                there ? NULL : "sudo apt install libvirt-daemon-system");
         return;
     }
     bool runs =
         access("/run/libvirt/virtqemud-sock", F_OK) == 0 || access("/run/libvirt/libvirt-sock", F_OK) == 0;
     bool systemd = access("/run/systemd/system", F_OK) == 0;
-    report(doctor, name, runs ? "ok" : "fail", runs ? "qemu:///system has a socket" : "libvirtd does not run",
+    report(doctor, name, runs ? "ok" : "fail",
+           runs ? N_("qemu:///system has a socket") : N_("libvirtd does not run"),
            runs      ? NULL
            : systemd ? "systemctl enable --now libvirtd"
                      : "virtlogd -d; libvirtd -d");
@@ -148,7 +164,7 @@ static void check_libvirt(struct doctor *doctor, const char *name)
 static void check_namespaces(struct doctor *doctor, const char *name)
 {
     if (geteuid() == 0) {
-        report(doctor, name, "ok", "not needed by root", NULL);
+        report(doctor, name, "ok", N_("not needed by root"), NULL);
         return;
     }
     pid_t pid = fork();
@@ -159,8 +175,8 @@ static void check_namespaces(struct doctor *doctor, const char *name)
         waitpid(pid, &status, 0);
     bool works = pid > 0 && status == 0;
     report(doctor, name, works ? "ok" : "fail",
-           works ? "user namespaces work"
-                 : "this user may not make user namespaces: templates cannot be built",
+           works ? N_("user namespaces work")
+                 : N_("this user may not make user namespaces: templates cannot be built"),
            works ? NULL
                  : "sudo sysctl kernel.unprivileged_userns_clone=1 "
                    "kernel.apparmor_restrict_unprivileged_userns=0");
@@ -179,8 +195,9 @@ static void check_disk(struct doctor *doctor, const char *name, const struct pat
         return;
     }
     char size[UNITS_SIZE_MAX];
-    autofree char *text = xasprintf("%s free for %s", units_format_size(bytes, size), paths->data);
-    autofree char *fix = xasprintf("make room on the file system of %s", folder);
+    autofree char *text =
+        xasprintf(say(doctor, N_("%s free for %s")), units_format_size(bytes, size), paths->data);
+    autofree char *fix = xasprintf(say(doctor, N_("make room on the file system of %s")), folder);
     report(doctor, name, bytes < DISK_LOW ? "warn" : "ok", text, bytes < DISK_LOW ? fix : NULL);
 }
 
@@ -190,18 +207,20 @@ static void check_runtime(struct doctor *doctor, const struct paths *paths)
     struct stat st;
     if (stat(paths->run, &st) < 0) {
         report(doctor, "runtime", errno == ENOENT ? "ok" : "fail",
-               errno == ENOENT ? "made at the first start" : strerror(errno), NULL);
+               errno == ENOENT ? N_("made at the first start") : strerror(errno), NULL);
         return;
     }
     autofree char *fix = xasprintf("chmod 700 '%s'", paths->run);
     if (st.st_uid != geteuid()) {
-        autofree char *text = xasprintf("%s belongs to user %u", paths->run, (unsigned)st.st_uid);
+        autofree char *text =
+            xasprintf(say(doctor, N_("%s belongs to user %u")), paths->run, (unsigned)st.st_uid);
         report(doctor, "runtime", "fail", text,
-               "set XDG_RUNTIME_DIR to a folder of your own, or log in afresh");
+               N_("set XDG_RUNTIME_DIR to a folder of your own, or log in afresh"));
     } else {
         bool closed = (st.st_mode & 077) == 0;
         report(doctor, "runtime", closed ? "ok" : "fail",
-               closed ? paths->run : "others can get at the folder of hutchd's socket", closed ? NULL : fix);
+               closed ? paths->run : N_("others can get at the folder of hutchd's socket"),
+               closed ? NULL : fix);
     }
 }
 
@@ -237,7 +256,8 @@ static int run_doctor(const struct args *args, struct error **err)
     auto(client) struct client *client = NULL;
     auto(error) struct error *own = NULL;
     if (client_connect(true, &client, &own) == 0) {
-        autofree char *text = xasprintf("version %s, process %lld", client->version, (long long)client->pid);
+        autofree char *text =
+            xasprintf(say(&doctor, N_("version %s, process %lld")), client->version, (long long)client->pid);
         report(&doctor, "hutchd", "ok", text, NULL);
         client_lines(client, "GET", "/v1/doctor", NULL, on_line, &doctor, NULL, &own);
     }
@@ -247,11 +267,11 @@ static int run_doctor(const struct args *args, struct error **err)
     return doctor.worst == FAIL ? 1 : 0;
 }
 
-static const struct option_spec doctor_options[] = {{"json", 0, NULL, "one JSON object a line"}, {NULL}};
+static const struct option_spec doctor_options[] = {{"json", 0, NULL, N_("one JSON object a line")}, {NULL}};
 const struct verb verb_doctor = {
     .name = "doctor",
     .synopsis = "[--json]",
-    .help = "check this host, and say which command mends what",
+    .help = N_("check this host, and say which command mends what"),
     .options = doctor_options,
     .run = run_doctor,
 };

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/project.h"
 #include "cli/screen_session.h"
@@ -20,7 +21,7 @@ static int set_string(json_t *body, const char *key, const char *value, struct e
     if (!value || json_object_set_new(body, key, json_string(value)) == 0)
         return 0;
     autofree char *safe = text_safe(value);
-    return error_set(err, ERROR_INVALID, "\"%s\" is not UTF-8", safe);
+    return error_set(err, ERROR_INVALID, _("\"%s\" is not UTF-8"), safe);
 }
 
 /* The -e options as an object. "K" alone takes the value from our own environment. */
@@ -35,7 +36,7 @@ static int set_environment(json_t *body, const struct args *args, struct error *
         const char *value = pair[len] == '=' ? pair + len + 1 : getenv(key);
         if (len == 0) {
             autofree char *safe = text_safe(pair);
-            error_set(err, ERROR_USAGE, "\"%s\" is no environment variable", safe);
+            error_set(err, ERROR_USAGE, _("\"%s\" is no environment variable"), safe);
             return error_hint(err, "-e NAME=VALUE");
         }
         int rc = value ? set_string(env, key, value, err) : 0;
@@ -98,7 +99,7 @@ static int set_command(json_t *body, const struct args *args, struct error **err
     for (size_t i = 0; args->command[i]; i++) {
         if (json_array_append_new(argv, json_string(args->command[i])) < 0) {
             autofree char *safe = text_safe(args->command[i]);
-            return error_set(err, ERROR_INVALID, "the argument \"%s\" is not UTF-8", safe);
+            return error_set(err, ERROR_INVALID, _("the argument \"%s\" is not UTF-8"), safe);
         }
     }
     return 0;
@@ -116,7 +117,7 @@ static int run_exec(const struct args *args, struct error **err)
     if (rc == 0 && timeout)
         rc = units_parse_duration(timeout, &seconds, err);
     if (rc == 0 && timeout && (seconds == 0 || seconds > TIMEOUT_MAX_S))
-        rc = error_set(err, ERROR_INVALID, "a time limit of \"%s\" cannot be", timeout);
+        rc = error_set(err, ERROR_INVALID, _("a time limit of \"%s\" cannot be"), timeout);
     if (rc < 0)
         return rc;
     if (timeout)
@@ -126,31 +127,31 @@ static int run_exec(const struct args *args, struct error **err)
 
 #define OPTION_USER                                                                                          \
     {                                                                                                        \
-        "user", 'u', "USER", "run as this user of the machine"                                               \
+        "user", 'u', "USER", N_("run as this user of the machine")                                           \
     }
 #define OPTION_WORKDIR                                                                                       \
     {                                                                                                        \
-        "workdir", 'w', "DIR", "start in this folder of the machine"                                         \
+        "workdir", 'w', "DIR", N_("start in this folder of the machine")                                     \
     }
 #define OPTION_ENV                                                                                           \
     {                                                                                                        \
-        "env", 'e', "K=V", "set an environment variable; K alone takes it over from here", .many = true      \
+        "env", 'e', "K=V", N_("set an environment variable; K alone takes it over from here"), .many = true  \
     }
 #define OPTION_RAW                                                                                           \
     {                                                                                                        \
-        "raw", 0, NULL, "pass the output to the terminal as it is, control sequences and all"                \
+        "raw", 0, NULL, N_("pass the output to the terminal as it is, control sequences and all")            \
     }
 #define OPTION_ESCAPE                                                                                        \
     {                                                                                                        \
-        "escape", 0, "KEY", "prefix key, ^] if not given, or none"                                           \
+        "escape", 0, "KEY", N_("prefix key, ^] if not given, or none")                                       \
     }
 
 static const struct option_spec exec_options[] = {
-    {"tty", 't', NULL, "give the command a terminal"},
+    {"tty", 't', NULL, N_("give the command a terminal")},
     OPTION_USER,
     OPTION_WORKDIR,
     OPTION_ENV,
-    {"timeout", 0, "SEC", "kill the command after this time: status 124"},
+    {"timeout", 0, "SEC", N_("kill the command after this time: status 124")},
     OPTION_RAW,
     OPTION_ESCAPE,
     {NULL},
@@ -158,7 +159,7 @@ static const struct option_spec exec_options[] = {
 const struct verb verb_exec = {
     .name = "exec",
     .synopsis = "[NAME] [-t] [-u USER] [-w DIR] [-e K=V]... [--timeout SEC] [--raw] [--escape KEY] -- CMD...",
-    .help = "run a command in the machine; its status is the command's own",
+    .help = N_("run a command in the machine; its status is the command's own"),
     .options = exec_options,
     .max_args = 1,
     .command = true,
@@ -180,7 +181,7 @@ static const struct option_spec shell_options[] = {
 const struct verb verb_shell = {
     .name = "shell",
     .synopsis = "[NAME] [-u USER] [-w DIR] [-e K=V]... [--raw] [--escape KEY]",
-    .help = "open a shell in the machine; ^] d leaves it, and it goes on",
+    .help = N_("open a shell in the machine; ^] d leaves it, and it goes on"),
     .options = shell_options,
     .max_args = 1,
     .run = run_shell,
@@ -219,8 +220,8 @@ static int choose_session(struct client *client, const char *name, json_t **ret_
         return rc;
     }
     if (!choice.best) {
-        error_set(err, ERROR_NOT_FOUND, "no session runs in \"%s\"", name);
-        return error_hint(err, "hutch shell %s opens one", name);
+        error_set(err, ERROR_NOT_FOUND, _("no session runs in \"%s\""), name);
+        return error_hint(err, _("hutch shell %s opens one"), name);
     }
     *ret_session = choice.best;
     return 0;
@@ -267,11 +268,11 @@ static int show_short(struct client *client, const char *name, const char *prefi
         return 0;
     }
     if (matches.count > 1) {
-        error_set(err, ERROR_USAGE, "%zu sessions of \"%s\" begin with \"%s\"", matches.count, name, safe);
-        return error_hint(err, "which one: %s", list);
+        error_set(err, ERROR_USAGE, _("%zu sessions of \"%s\" begin with \"%s\""), matches.count, name, safe);
+        return error_hint(err, _("which one: %s"), list);
     }
-    error_set(err, ERROR_NOT_FOUND, "no session of \"%s\" is or begins with \"%s\"", name, safe);
-    return error_hint(err, "hutch sessions %s lists them", name);
+    error_set(err, ERROR_NOT_FOUND, _("no session of \"%s\" is or begins with \"%s\""), name, safe);
+    return error_hint(err, _("hutch sessions %s lists them"), name);
 }
 
 static int show_session(struct client *client, const char *name, const char *id, json_t **ret_session,
@@ -281,7 +282,7 @@ static int show_session(struct client *client, const char *name, const char *id,
     autofree char *encoded = json_url_encode(id, strlen(id));
     autofree char *path = project_path(name, "/sessions/%s", encoded);
     int rc = *id ? client_call(client, "GET", path, NULL, ret_session, &own)
-                 : error_set(&own, ERROR_USAGE, "a session's id cannot be empty");
+                 : error_set(&own, ERROR_USAGE, _("a session's id cannot be empty"));
     /* what cannot be an id is refused as that: it may be the beginning of one all the same */
     if (rc == -ERROR_NOT_FOUND || (rc == -ERROR_INVALID && *id))
         return show_short(client, name, id, ret_session, err);
@@ -351,7 +352,7 @@ static const struct option_spec attach_options[] = {OPTION_RAW, OPTION_ESCAPE, {
 const struct verb verb_attach = {
     .name = "attach",
     .synopsis = "[NAME] [ID] [--raw] [--escape KEY]",
-    .help = "go back to a session: what it printed meanwhile (up to 1 MiB), then live",
+    .help = N_("go back to a session: what it printed meanwhile (up to 1 MiB), then live"),
     .options = attach_options,
     .max_args = 2,
     .run = run_attach,
@@ -370,15 +371,18 @@ static void add_session(json_t *session, void *user)
     autofree char *started = out_age(out_number(session, "started_ns", 0));
     autofree char *status = out_member(session, "exit_status");
     bool over = strcmp(out_string(session, "state"), "exited") == 0;
-    autofree char *state = over ? xasprintf("exit %s", status) : xstrdup(out_string(session, "state"));
+    bool running = strcmp(out_string(session, "state"), "running") == 0;
+    autofree char *state = over ? xasprintf(out_word(N_("exit %s")), status)
+                                : xstrdup(out_word(running ? N_("running") : out_string(session, "state")));
     table_add(table, out_string(session, "id"));
     table_add(table, state);
     table_add(table, out_string(session, "user"));
-    table_add(table, json_is_true(json_object_get(session, "pty")) ? "yes" : "no");
+    table_add(table,
+              json_is_true(json_object_get(session, "pty")) ? out_word(N_("yes")) : out_word(N_("no")));
     table_add(table,
               json_is_true(json_object_get(session, "attached")) || out_number(session, "attached", 0) > 0
-                  ? "yes"
-                  : "no");
+                  ? out_word(N_("yes"))
+                  : out_word(N_("no")));
     table_add(table, started);
     const char *label = out_string(session, "label");
     table_add(table, *label ? label : out_string(session, "command"));
@@ -386,8 +390,8 @@ static void add_session(json_t *session, void *user)
 
 static int run_sessions(const struct args *args, struct error **err)
 {
-    static const char *const titles[] = {"ID",       "STATE",   "USER",    "TTY",
-                                         "ATTACHED", "STARTED", "COMMAND", NULL};
+    static const char *const titles[] = {N_("ID"),       N_("STATE"),   N_("USER"),    N_("TTY"),
+                                         N_("ATTACHED"), N_("STARTED"), N_("COMMAND"), NULL};
     struct table table = {.titles = titles, .right = "lllllll"};
     bool json = args_has(args, "json");
     auto(client) struct client *client = NULL;
@@ -405,11 +409,12 @@ static int run_sessions(const struct args *args, struct error **err)
     return rc;
 }
 
-static const struct option_spec sessions_options[] = {{"json", 0, NULL, "one JSON object a line"}, {NULL}};
+static const struct option_spec sessions_options[] = {{"json", 0, NULL, N_("one JSON object a line")},
+                                                      {NULL}};
 const struct verb verb_sessions = {
     .name = "sessions",
     .synopsis = "[NAME] [--json]",
-    .help = "list the sessions of a machine",
+    .help = N_("list the sessions of a machine"),
     .options = sessions_options,
     .max_args = 1,
     .run = run_sessions,

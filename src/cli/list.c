@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/args.h"
 #include "cli/out.h"
 #include "cli/project.h"
@@ -23,11 +24,11 @@ static char *now_of(const json_t *project)
     if (*failure)
         return xstrdup(failure);
     if (*doing)
-        return xstrdup(doing);
+        return xstrdup(out_word(doing));
     if (strcmp(out_string(project, "state"), "new") == 0)
-        return xasprintf("not finished: hutch up %s", out_string(project, "name"));
+        return xasprintf(out_word(N_("not finished: hutch up %s")), out_string(project, "name"));
     if (strcmp(out_string(project, "state"), "run") == 0 && project_emulated(project))
-        return xstrdup("EMULATED");
+        return xstrdup(out_word(N_("EMULATED")));
     return xstrdup("");
 }
 
@@ -41,6 +42,19 @@ static const char *size_of(const json_t *object, const char *key, char ret[UNITS
     return ret;
 }
 
+/* Its state in a word; the words are hutchd's own. */
+static const char *state_of(const json_t *project)
+{
+    static const char *const states[] = {N_("run"),    N_("new"),    N_("starting"), N_("stopping"),
+                                         N_("frozen"), N_("paused"), N_("failed"),   N_("gone"),
+                                         N_("saved"),  N_("off")};
+    const char *state = out_string(project, "state");
+    for (size_t i = 0; i < countof(states); i++)
+        if (strcmp(states[i], state) == 0)
+            return out_word(state);
+    return state;
+}
+
 static void add_project(json_t *project, void *user)
 {
     struct table *table = user;
@@ -49,7 +63,7 @@ static void add_project(json_t *project, void *user)
     autofree char *wait = waiting > 0 ? xasprintf("%lld", (long long)waiting) : xstrdup("");
     autofree char *now = now_of(project);
     table_add(table, out_string(project, "name"));
-    table_add(table, out_string(project, "state"));
+    table_add(table, state_of(project));
     table_add(table, out_string(project, "agent"));
     table_add(table, wait);
     table_add(table, size_of(project, "net_rate", rate));
@@ -59,12 +73,13 @@ static void add_project(json_t *project, void *user)
 
 int list_projects(struct client *client, bool json, struct error **err)
 {
-    static const char *const titles[] = {"PROJECT", "STATE", "AGENT", "WAIT", "NET/s", "DISK", "NOW", NULL};
+    static const char *const titles[] = {N_("PROJECT"), N_("STATE"), N_("AGENT"), N_("WAIT"),
+                                         N_("NET/s"),   N_("DISK"),  N_("NOW"),   NULL};
     struct table table = {.titles = titles, .right = "lllrrrl"};
     int rc =
         client_lines(client, "GET", "/v1/projects", NULL, json ? print_json : add_project, &table, NULL, err);
     if (rc == 0 && !json && table.count == 0)
-        out_text("no projects yet; make one of a repository: cd REPOSITORY && hutch up\n");
+        out_text(_("no projects yet; make one of a repository: cd REPOSITORY && hutch up\n"));
     else if (rc == 0 && !json)
         table_print(&table);
     table_finish(&table);
@@ -78,11 +93,11 @@ static int run_ls(const struct args *args, struct error **err)
     return rc < 0 ? rc : list_projects(client, args_has(args, "json"), err);
 }
 
-static const struct option_spec json_options[] = {{"json", 0, NULL, "one JSON object a line"}, {NULL}};
+static const struct option_spec json_options[] = {{"json", 0, NULL, N_("one JSON object a line")}, {NULL}};
 const struct verb verb_ls = {
     .name = "ls",
     .synopsis = "[--json]",
-    .help = "list the projects",
+    .help = N_("list the projects"),
     .options = json_options,
     .run = run_ls,
 };
@@ -93,8 +108,12 @@ const struct verb verb_ls = {
 static void line(const char *key, const char *value)
 {
     autofree char *safe = text_safe(value);
-    if (safe && *safe)
-        out_text("%-10s %s\n", key, safe);
+    if (safe && *safe) {
+        const char *word = out_word(key);
+        size_t columns;
+        text_clip(word, strlen(word), SIZE_MAX, &columns);
+        out_text("%s%*s %s\n", word, columns < 10 ? (int)(10 - columns) : 0, "", safe);
+    }
 }
 
 static void member_line(const char *title, const json_t *object, const char *key)
@@ -107,12 +126,12 @@ static void member_line(const char *title, const json_t *object, const char *key
 static void show_state(const json_t *project)
 {
     const char *doing = out_string(project, "doing");
-    autofree char *state = *doing ? xasprintf("%s (%s)", out_string(project, "state"), doing)
-                                  : xstrdup(out_string(project, "state"));
-    line("state", state);
-    member_line("failure", project, "failure");
+    autofree char *state =
+        *doing ? xasprintf("%s (%s)", state_of(project), out_word(doing)) : xstrdup(state_of(project));
+    line(N_("state"), state);
+    member_line(N_("failure"), project, "failure");
     if (project_emulated(project))
-        line("speed", PROJECT_EMULATED);
+        line(N_("speed"), out_word(PROJECT_EMULATED));
 }
 
 static void show_sizes(const json_t *project)
@@ -122,10 +141,10 @@ static void show_sizes(const json_t *project)
     size_of(project, "disk", disk);
     size_of(project, "disk_size", most);
     autofree char *machine =
-        xasprintf("%lld cpus, %s memory", (long long)out_number(project, "cpus", 0), memory);
-    autofree char *disks = xasprintf("%s on this host, %s at most", disk, most);
-    line("machine", machine);
-    line("disk", disks);
+        xasprintf(out_word(N_("%lld cpus, %s memory")), (long long)out_number(project, "cpus", 0), memory);
+    autofree char *disks = xasprintf(out_word(N_("%s on this host, %s at most")), disk, most);
+    line(N_("machine"), machine);
+    line(N_("disk"), disks);
 }
 
 /* What the guest says about itself. */
@@ -140,11 +159,12 @@ static void show_guest(const json_t *guest)
     autofree char *os = out_member(guest, "os");
     autofree char *kernel = out_member(guest, "kernel");
     autofree char *phase = out_member(guest, "phase");
-    autofree char *text = xasprintf("%s, %s, Linux %s", phase, os, kernel);
-    autofree char *room = xasprintf("%s of %s disk, %s memory free", free_space, size, available);
-    line("inside", text);
+    autofree char *text = xasprintf(out_word(N_("%s, %s, Linux %s")), phase, os, kernel);
+    autofree char *room =
+        xasprintf(out_word(N_("%s of %s disk, %s memory free")), free_space, size, available);
+    line(N_("inside"), text);
     line("", room);
-    member_line("failed", guest, "failed_units");
+    member_line(N_("failed"), guest, "failed_units");
 }
 
 static void show_repos(const json_t *project)
@@ -154,33 +174,35 @@ static void show_repos(const json_t *project)
     json_array_foreach(json_object_get(project, "repos"), i, repo)
     {
         if (json_is_string(repo)) {
-            line("code", json_string_value(repo));
+            line(N_("code"), json_string_value(repo));
             continue;
         }
         autofree char *path = out_member(repo, "path");
         autofree char *url = out_member(repo, "url");
         autofree char *head = out_member(repo, "head");
         autofree char *commit = out_member(repo, "commit");
-        autofree char *text = xasprintf("%s%s%s%s%s%s%.12s", path, *path && *url ? "  from " : "", url,
-                                        *head ? "  " : "", head, *commit ? "  " : "", commit);
-        line("code", text);
+        autofree char *text =
+            xasprintf("%s%s%s%s%s%s%.12s", path, *path && *url ? out_word(N_("  from ")) : "", url,
+                      *head ? "  " : "", head, *commit ? "  " : "", commit);
+        line(N_("code"), text);
     }
 }
 
 static void show_project(const json_t *project)
 {
-    member_line("project", project, "name");
-    member_line("id", project, "id");
+    member_line(N_("project"), project, "name");
+    member_line(N_("id"), project, "id");
     show_state(project);
     autofree char *base = out_member(project, "base");
     autofree char *template = out_member(project, "template");
-    autofree char *from = *base ? xasprintf("%s (base %.12s)", template, base) : xstrdup(template);
-    line("template", from);
+    autofree char *from =
+        *base ? xasprintf(out_word(N_("%s (base %.12s)")), template, base) : xstrdup(template);
+    line(N_("template"), from);
     show_sizes(project);
-    member_line("folder", project, "folder");
+    member_line(N_("folder"), project, "folder");
     show_repos(project);
     autofree char *created = out_time(out_number(project, "created_ns", 0));
-    line("made", created);
+    line(N_("made"), created);
     show_guest(json_object_get(project, "guest"));
 }
 
@@ -206,7 +228,7 @@ static int run_show(const struct args *args, struct error **err)
 const struct verb verb_show = {
     .name = "show",
     .synopsis = "[NAME] [--json]",
-    .help = "show everything about a project",
+    .help = N_("show everything about a project"),
     .options = json_options,
     .max_args = 1,
     .run = run_show,

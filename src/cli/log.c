@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/project.h"
 
@@ -34,10 +35,11 @@ static char *outcome_of(const json_t *event)
     if (ms >= 0)
         snprintf(time, sizeof(time), "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
     if (status >= 0)
-        snprintf(ended, sizeof(ended), status == 0 ? "ok" : "exit %lld", (long long)status);
+        snprintf(ended, sizeof(ended), status == 0 ? out_word(N_("ok")) : out_word(N_("exit %lld")),
+                 (long long)status);
     return xasprintf("%s%s%s%s%s%s%s%s%s%s", verdict, *verdict ? "  " : "", ended, *ended ? "  " : "", time,
-                     *time ? "  " : "", size_up, *size_up ? " up  " : "", size_down,
-                     *size_down ? " down" : "");
+                     *time ? "  " : "", size_up, *size_up ? out_word(N_(" up  ")) : "", size_down,
+                     *size_down ? out_word(N_(" down")) : "");
 }
 
 /* One event on one line: when, which project (without a name given), kind, subject, outcome. */
@@ -91,15 +93,15 @@ static int check_kind(const char *wanted, struct error **err)
         if (strlen(kinds[i].kind) == len && strncmp(kinds[i].kind, wanted, len) == 0) {
             if (!wanted[len] || one_of(kinds[i].subs, wanted + len + 1))
                 return 0;
-            error_set(err, ERROR_USAGE, "there is no kind of event \"%s\"", safe);
-            return error_hint(err, "of %s there are: %s", kinds[i].kind, kinds[i].subs);
+            error_set(err, ERROR_USAGE, _("there is no kind of event \"%s\""), safe);
+            return error_hint(err, _("of %s there are: %s"), kinds[i].kind, kinds[i].subs);
         }
         char *longer = xasprintf("%s%s%s", list, i ? ", " : "", kinds[i].kind);
         free(list);
         list = longer;
     }
-    error_set(err, ERROR_USAGE, "there is no kind of event \"%s\"", safe);
-    return error_hint(err, "one of: %s; or one of its own, as lifecycle.start", list);
+    error_set(err, ERROR_USAGE, _("there is no kind of event \"%s\""), safe);
+    return error_hint(err, _("one of: %s; or one of its own, as lifecycle.start"), list);
 }
 
 /* The query string of the events that are asked for. Caller frees. */
@@ -153,18 +155,18 @@ static int run_log(const struct args *args, struct error **err)
 }
 
 static const struct option_spec log_options[] = {
-    {"follow", 'f', NULL, "go on with what happens"},
-    {"kind", 0, "K", "only this kind: daemon, exec, file, finding, git, lifecycle, or one as exec.end"},
-    {"since", 0, "T", "from then on: 2h, 3d, 2026-11-29, 2026-11-29T14:00"},
-    {"all", 'a', NULL, "all events, not only the last 1000"},
-    {"all-projects", 0, NULL, "of every project"},
-    {"json", 0, NULL, "one JSON object a line"},
+    {"follow", 'f', NULL, N_("go on with what happens")},
+    {"kind", 0, "K", N_("only this kind: daemon, exec, file, finding, git, lifecycle, or one as exec.end")},
+    {"since", 0, "T", N_("from then on: 2h, 3d, 2026-11-29, 2026-11-29T14:00")},
+    {"all", 'a', NULL, N_("all events, not only the last 1000")},
+    {"all-projects", 0, NULL, N_("of every project")},
+    {"json", 0, NULL, N_("one JSON object a line")},
     {NULL},
 };
 const struct verb verb_log = {
     .name = "log",
     .synopsis = "[NAME] [--kind K] [--since T] [-f] [-a] [--all-projects] [--json]",
-    .help = "show what happened: commands, starts, git, files",
+    .help = N_("show what happened: commands, starts, git, files"),
     .options = log_options,
     .max_args = 1,
     .run = run_log,
@@ -180,7 +182,7 @@ static void print_damage(json_t *damage, void *user)
     }
     autofree char *kind = out_member(damage, "damage");
     autofree char *text = out_member(damage, "text");
-    out_text("row %lld: %s: %s\n", (long long)out_number(damage, "seq", 0), kind, text);
+    out_text(out_word(N_("row %lld: %s: %s\n")), (long long)out_number(damage, "seq", 0), kind, text);
 }
 
 static int run_verify(const struct args *args, struct error **err)
@@ -202,16 +204,16 @@ static int run_verify(const struct args *args, struct error **err)
     if (json)
         out_json(result);
     else
-        out_text("%lld rows, %s\n", (long long)rows,
-                 bad == 0 ? "the chain is whole" : "the chain is damaged");
+        out_text(out_word(N_("%lld rows, %s\n")), (long long)rows,
+                 bad == 0 ? out_word(N_("the chain is whole")) : out_word(N_("the chain is damaged")));
     return bad == 0 ? 0 : 1;
 }
 
-static const struct option_spec verify_options[] = {{"json", 0, NULL, "one JSON object a line"}, {NULL}};
+static const struct option_spec verify_options[] = {{"json", 0, NULL, N_("one JSON object a line")}, {NULL}};
 const struct verb verb_journal_verify = {
     .name = "journal verify",
     .synopsis = "[--json]",
-    .help = "check the journal's chain; 1 and the rows if it was changed",
+    .help = N_("check the journal's chain; 1 and the rows if it was changed"),
     .options = verify_options,
     .run = run_verify,
 };

@@ -22,7 +22,7 @@ static int run_alone(struct error **err)
     if (rc == 0)
         rc = list_projects(client, false, err);
     if (rc == 0 && isatty(STDOUT_FILENO))
-        out_text("\nhutch help: what else it can do\n");
+        out_text(_("\nhutch help: what else it can do\n"));
     return rc;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/args.h"
 #include "cli/project.h"
 #include "client/flow.h"
@@ -16,7 +17,7 @@ static int run_nc(const struct args *args, struct error **err)
 
     int rc = units_parse_number(second ? second : first, 1, 65535, &port, err);
     if (rc < 0) {
-        error_prefix(err, "the port");
+        error_prefix(err, _("the port"));
         return rc;
     }
     rc = client_connect(true, &client, err);
@@ -33,7 +34,7 @@ static int run_nc(const struct args *args, struct error **err)
 const struct verb verb_nc = {
     .name = "nc",
     .synopsis = "[NAME] PORT",
-    .help = "connect standard input and output to a TCP port of the machine's loopback",
+    .help = N_("connect standard input and output to a TCP port of the machine's loopback"),
     .min_args = 1,
     .max_args = 2,
     .run = run_nc,

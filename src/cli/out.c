@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +19,7 @@
 
 void out_error(const struct error *err)
 {
-    autofree char *message = text_safe(err && err->message ? err->message : "it failed");
+    autofree char *message = text_safe(err && err->message ? err->message : _("it failed"));
     fprintf(stderr, "hutch: %s\n", message);
     if (err && err->hint) {
         autofree char *hint = text_safe(err->hint);
@@ -55,6 +56,11 @@ void out_text(const char *format, ...)
     end_without_reader();
 }
 
+const char *out_word(const char *english)
+{
+    return isatty(STDOUT_FILENO) ? _(english) : english;
+}
+
 void out_line_end(void)
 {
     fflush(stdout);
@@ -75,7 +81,7 @@ int out_flush(struct error **err)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     end_without_reader();
-    return error_set_errno(err, errno ? errno : EIO, "cannot write the output");
+    return error_set_errno(err, errno ? errno : EIO, _("cannot write the output"));
 }
 
 size_t out_columns(int fd)
@@ -89,8 +95,8 @@ size_t out_columns(int fd)
 int out_ask(const char *question, struct error **err)
 {
     if (!isatty(STDIN_FILENO)) {
-        error_set(err, ERROR_USAGE, "this needs a yes, and there is no terminal to ask at");
-        return error_hint(err, "give --yes");
+        error_set(err, ERROR_USAGE, _("this needs a yes, and there is no terminal to ask at"));
+        return error_hint(err, _("give --yes"));
     }
     autofree char *safe = text_safe(question);
     fprintf(stderr, "%s [y/N] ", safe);
@@ -98,7 +104,7 @@ int out_ask(const char *question, struct error **err)
     if (fgets(answer, sizeof(answer), stdin) &&
         (strcasecmp(answer, "y\n") == 0 || strcasecmp(answer, "yes\n") == 0))
         return 0;
-    return error_set(err, ERROR_CANCELLED, "nothing was done");
+    return error_set(err, ERROR_CANCELLED, _("nothing was done"));
 }
 
 char *out_member(const json_t *object, const char *key)
@@ -136,7 +142,8 @@ char *out_age(int64_t ns)
         return xstrdup("-");
     int64_t seconds = (units_now_ns() - ns) / 1000000000;
     char duration[UNITS_DURATION_MAX];
-    return xasprintf("%s ago", units_format_duration(seconds < 0 ? 0 : (uint64_t)seconds, duration));
+    return xasprintf(out_word(N_("%s ago")),
+                     units_format_duration(seconds < 0 ? 0 : (uint64_t)seconds, duration));
 }
 
 char *out_time(int64_t ns)
@@ -188,7 +195,7 @@ void table_print(const struct table *table)
     size_t columns = 0, widths[COLUMNS_MAX];
     for (; table->titles[columns]; columns++) {
         require(columns < COLUMNS_MAX);
-        widths[columns] = strlen(table->titles[columns]);
+        widths[columns] = width_of(out_word(table->titles[columns]));
     }
     require(table->count % columns == 0);
     for (size_t i = 0; i < table->count; i++) {
@@ -202,7 +209,7 @@ void table_print(const struct table *table)
     size_t all = isatty(STDOUT_FILENO) ? out_columns(STDOUT_FILENO) : SIZE_MAX;
     size_t left = all > before ? all - before : 0;
     for (size_t i = 0; i < columns; i++)
-        print_cell(table->titles[i], widths[i], table->right[i] == 'r', i + 1 == columns, left);
+        print_cell(out_word(table->titles[i]), widths[i], table->right[i] == 'r', i + 1 == columns, left);
     for (size_t i = 0; i < table->count; i++) {
         size_t column = i % columns;
         print_cell(table->cells[i], widths[column], table->right[column] == 'r', column + 1 == columns, left);

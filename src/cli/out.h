@@ -5,6 +5,7 @@
 #define HUTCH_CLI_OUT_H
 
 #include "base/error.h"
+#include "base/words.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,6 +18,9 @@ void out_error(const struct error *err);
 void out_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* printf to stdout for text of our own and numbers. */
 void out_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A word or format of a table or list on stdout: translated for a person at a terminal, English for a program
+ * that reads it. */
+const char *out_word(const char *english) __attribute__((format_arg(1)));
 /* One object on one line to stdout; on a terminal all but ASCII is escaped. */
 void out_json(const json_t *value);
 /* Brings what was printed to the reader now, for lists that go on. */

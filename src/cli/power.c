@@ -2,6 +2,7 @@
 #include "cli/args.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/project.h"
@@ -27,15 +28,15 @@ static int act(const struct args *args, const char *verb, bool force, struct err
     if (args_has(args, "json"))
         out_json(project);
     else if (strcmp(verb, "start") == 0 && project_emulated(project))
-        out_note("%s", PROJECT_EMULATED);
+        out_note("%s", _(PROJECT_EMULATED));
     return 0;
 }
 
-static const struct option_spec act_options[] = {{"json", 0, NULL, "print the project afterwards as JSON"},
-                                                 {NULL}};
+static const struct option_spec act_options[] = {
+    {"json", 0, NULL, N_("print the project afterwards as JSON")}, {NULL}};
 static const struct option_spec stop_options[] = {
-    {"force", 'f', NULL, "turn it off without asking the guest"},
-    {"json", 0, NULL, "print the project afterwards as JSON"},
+    {"force", 'f', NULL, N_("turn it off without asking the guest")},
+    {"json", 0, NULL, N_("print the project afterwards as JSON")},
     {NULL},
 };
 
@@ -67,7 +68,7 @@ static int run_suspend(const struct args *args, struct error **err)
 const struct verb verb_start = {
     .name = "start",
     .synopsis = "[NAME] [--json]",
-    .help = "start a machine, or wake it",
+    .help = N_("start a machine, or wake it"),
     .options = act_options,
     .max_args = 1,
     .run = run_start,
@@ -75,7 +76,7 @@ const struct verb verb_start = {
 const struct verb verb_stop = {
     .name = "stop",
     .synopsis = "[NAME] [-f] [--json]",
-    .help = "shut a machine down",
+    .help = N_("shut a machine down"),
     .options = stop_options,
     .max_args = 1,
     .run = run_stop,
@@ -83,7 +84,7 @@ const struct verb verb_stop = {
 const struct verb verb_pause = {
     .name = "pause",
     .synopsis = "[NAME] [--json]",
-    .help = "pause a machine: it stands still and keeps its memory, until resume",
+    .help = N_("pause a machine: it stands still and keeps its memory, until resume"),
     .options = act_options,
     .max_args = 1,
     .run = run_pause,
@@ -91,7 +92,7 @@ const struct verb verb_pause = {
 const struct verb verb_resume = {
     .name = "resume",
     .synopsis = "[NAME] [--json]",
-    .help = "resume a paused machine",
+    .help = N_("resume a paused machine"),
     .options = act_options,
     .max_args = 1,
     .run = run_resume,
@@ -99,7 +100,7 @@ const struct verb verb_resume = {
 const struct verb verb_suspend = {
     .name = "suspend",
     .synopsis = "[NAME] [--json]",
-    .help = "write a machine's memory to disk; start wakes it, its programs go on",
+    .help = N_("write a machine's memory to disk; start wakes it, its programs go on"),
     .options = act_options,
     .max_args = 1,
     .run = run_suspend,
@@ -126,7 +127,7 @@ static int confirm(struct client *client, const struct args *args, struct error 
     }
     if (args_has(args, "yes"))
         return 0;
-    autofree char *question = xasprintf("remove %s: the machine and everything in it?", list);
+    autofree char *question = xasprintf(_("remove %s: the machine and everything in it?"), list);
     return out_ask(question, err);
 }
 
@@ -147,14 +148,14 @@ static int run_rm(const struct args *args, struct error **err)
 }
 
 static const struct option_spec rm_options[] = {
-    {"yes", 'y', NULL, "do not ask"},
-    {"discard-work", 0, NULL, "discard work in it that exists nowhere else"},
+    {"yes", 'y', NULL, N_("do not ask")},
+    {"discard-work", 0, NULL, N_("discard work in it that exists nowhere else")},
     {NULL},
 };
 const struct verb verb_rm = {
     .name = "rm",
     .synopsis = "NAME... [--yes] [--discard-work]",
-    .help = "remove projects with their machines and disks",
+    .help = N_("remove projects with their machines and disks"),
     .options = rm_options,
     .min_args = 1,
     .max_args = -1,

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/out.h"
 
 #include <signal.h>
@@ -37,10 +38,10 @@ static char *amount(uint64_t done, uint64_t total, bool bytes)
     if (done == 0 && total == 0)
         return xstrdup("");
     if (!bytes)
-        return total > 0 ? xasprintf("%llu of %llu", (unsigned long long)done, (unsigned long long)total)
+        return total > 0 ? xasprintf(_("%llu of %llu"), (unsigned long long)done, (unsigned long long)total)
                          : xasprintf("%llu", (unsigned long long)done);
     units_format_size(done, a);
-    return total > 0 ? xasprintf("%s of %s", a, units_format_size(total, b)) : xstrdup(a);
+    return total > 0 ? xasprintf(_("%s of %s"), a, units_format_size(total, b)) : xstrdup(a);
 }
 
 /* Draws the line, cut to the terminal's width. */
@@ -79,7 +80,7 @@ void progress_line(struct progress *progress, const json_t *line)
         return;
     }
     int64_t done = out_number(line, "done", 0), total = out_number(line, "total", 0);
-    draw(progress, out_string(line, "phase"), out_string(line, "text"), done < 0 ? 0 : (uint64_t)done,
+    draw(progress, out_string(line, "phase"), _(out_string(line, "text")), done < 0 ? 0 : (uint64_t)done,
          total < 0 ? 0 : (uint64_t)total, strcmp(out_string(line, "unit"), "bytes") == 0);
 }
 
@@ -95,12 +96,12 @@ static void on_line(json_t *line, void *user)
 
 /* ---- ^C ---- */
 
+static const char *interrupted; /* looked up before: a handler may not */
+
 /* ^C ends us, never the work: that is said, by what a handler may call. */
 static void on_interrupt(int number)
 {
-    static const char text[] =
-        "\nhutch: no longer watched; hutchd goes on with it, and the same command watches it again\n";
-    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+    ssize_t written = write(STDERR_FILENO, interrupted, strlen(interrupted));
     (void)written;
     signal(number, SIG_DFL);
     raise(number);
@@ -109,6 +110,8 @@ static void on_interrupt(int number)
 static void watch_interrupt(struct sigaction *old)
 {
     struct sigaction action = {.sa_handler = on_interrupt};
+    interrupted =
+        _("\nhutch: no longer watched; hutchd goes on with it, and the same command watches it again\n");
     sigemptyset(&action.sa_mask);
     action.sa_flags = (int)(SA_NODEFER | SA_RESETHAND);
     sigaction(SIGINT, NULL, old);

@@ -1,6 +1,7 @@
 #include "cli/project.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 #include "cli/out.h"
 
 #include <errno.h>
@@ -12,20 +13,21 @@ int project_name(struct client *client, const char *given, char **ret_name, stru
 {
     if (given) {
         if (*given == '\0')
-            return error_set(err, ERROR_INVALID, "a project's name cannot be empty");
+            return error_set(err, ERROR_INVALID, _("a project's name cannot be empty"));
         *ret_name = xstrdup(given);
         return 0;
     }
     autofree char *folder = realpath(".", NULL);
     if (!folder)
-        return error_set_errno(err, errno, "this folder cannot be found");
+        return error_set_errno(err, errno, _("this folder cannot be found"));
     autofree char *encoded = json_url_encode(folder, strlen(folder));
     autofree char *path = xasprintf("/v1/find?folder=%s", encoded);
     auto(json) json_t *body = NULL;
     int rc = client_call(client, "GET", path, NULL, &body, err);
     if (rc == -ERROR_NOT_FOUND)
         return error_hint(
-            err, "give the project's name (\"hutch ls\" lists them), or make one of this folder: hutch up");
+            err,
+            _("give the project's name (\"hutch ls\" lists them), or make one of this folder: hutch up"));
     const char *name = NULL;
     if (rc == 0)
         rc = json_get_string(body, "name", 64, &name, err);

@@ -4,6 +4,8 @@
 
 #include "client/client.h"
 
+#include "base/words.h"
+
 /* The project's name: the one given, else that of this folder or of its nearest parent. ERROR_NOT_FOUND says
  * how to name one or make one. Caller frees. */
 int project_name(struct client *client, const char *given, char **ret_name, struct error **err);
@@ -14,6 +16,6 @@ int project_show(struct client *client, const char *name, json_t **ret_project, 
 /* The line that an emulated machine needs, and its way out; NULL when it is not emulated. */
 const char *project_emulated(const json_t *project);
 #define PROJECT_EMULATED                                                                                     \
-    "EMULATED: 10 to 30 times slower than with /dev/kvm; \"hutch doctor\" says why and what mends it"
+    N_("EMULATED: 10 to 30 times slower than with /dev/kvm; \"hutch doctor\" says why and what mends it")
 
 #endif

@@ -1,6 +1,7 @@
 /* The person's editor on a file, in the terminal that the screen gives away meanwhile. */
 #include "base/alloc.h"
 #include "base/spawn.h"
+#include "base/words.h"
 #include "cli/screen_internal.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static void on_ended(uv_poll_t *poll, int poll_status, int events)
     uv_close((uv_handle_t *)&screen->editor_poll, on_closed);
     screen->editing = false;
     if (spawn_wait(screen->editor, &status, &err) == 0 && status != 0)
-        error_set(&err, ERROR_FAILED, "the editor ended with status %d", status);
+        error_set(&err, ERROR_FAILED, _("the editor ended with status %d"), status);
     if (screen->term)
         term_resume(screen->term);
     screen_input_pause(screen, false);
@@ -57,13 +58,13 @@ static int start(struct screen *screen, const char *file, struct error **err)
     const struct spawn spawn = {.argv = argv, .in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO};
     int rc = spawn_start(&spawn, &screen->editor, err);
     if (rc < 0)
-        return error_hint(err, "set EDITOR to the one that you use");
+        return error_hint(err, _("set EDITOR to the one that you use"));
     screen->editor_fd = (int)syscall(SYS_pidfd_open, screen->editor, 0);
     rc = screen->editor_fd < 0 ? -errno
                                : uv_poll_init(screen->client->loop, &screen->editor_poll, screen->editor_fd);
     if (rc < 0) {
         spawn_wait(screen->editor, NULL, NULL);
-        return error_set_errno(err, -rc, "the editor cannot be waited for");
+        return error_set_errno(err, -rc, _("the editor cannot be waited for"));
     }
     screen->editor_poll.data = screen;
     uv_poll_start(&screen->editor_poll, UV_READABLE, on_ended);
@@ -74,7 +75,7 @@ void screen_edit(struct screen *screen, const struct effect *effect)
 {
     struct error *err = NULL;
     if (screen->editing || screen->editor_fd >= 0) {
-        error_set(&err, ERROR_BUSY, "an editor is open already");
+        error_set(&err, ERROR_BUSY, _("an editor is open already"));
         task_answer(screen, effect->id, err);
         return;
     }

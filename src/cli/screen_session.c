@@ -2,6 +2,7 @@
 #include "cli/screen_session.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/project.h"
 #include "cli/screen.h"
@@ -27,7 +28,7 @@ static void say_goodbye(struct client *client, const struct session_spec *spec)
     if (strcmp(state, "exited") == 0)
         client_call(client, "DELETE", path, NULL, NULL, NULL);
     else if (strcmp(state, "running") == 0 || strcmp(state, "starting") == 0)
-        out_note("left session %s, it goes on; back with: hutch attach %s %s", spec->id, spec->project,
+        out_note(_("left session %s, it goes on; back with: hutch attach %s %s"), spec->id, spec->project,
                  spec->id);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/project.h"
 #include "cli/session_internal.h"
@@ -159,7 +160,7 @@ static int ask(struct engine *engine, const char *method, const char *path, json
         turn(engine, 0);
     if (!question->done) {
         question->left = true;
-        return error_set(err, ERROR_CANCELLED, "left");
+        return error_set(err, ERROR_CANCELLED, _("left"));
     }
     rc = engine->client->lost && question->err ? client_lost_error(engine->client, err)
                                                : error_move(err, &question->err);
@@ -188,8 +189,8 @@ static int reopen(struct engine *engine, bool running, struct error **err)
     if (engine->input_sent > 0 && !engine->spec->pty && !engine->input_terminal) {
         error_set(
             err, ERROR_IO,
-            "the connection was lost while standard input was sent: how much of it arrived is not known");
-        return error_hint(err, "the session goes on: hutch attach %s %s", engine->spec->project,
+            _("the connection was lost while standard input was sent: how much of it arrived is not known"));
+        return error_hint(err, _("the session goes on: hutch attach %s %s"), engine->spec->project,
                           engine->spec->id);
     }
     return input_start(engine, false, err);
@@ -211,10 +212,10 @@ static int resume(struct engine *engine, struct error **err)
         if (rc == 0)
             return reopen(engine, strcmp(out_string(session, "state"), "running") == 0, err);
         if (!engine_passing(own) || units_monotonic_ns() > until) {
-            error_prefix(&own, "session %s of \"%s\" cannot be reached", engine->spec->id,
+            error_prefix(&own, _("session %s of \"%s\" cannot be reached"), engine->spec->id,
                          engine->spec->project);
             if (own->code != ERROR_NOT_FOUND)
-                error_hint(&own, "machine and session go on; back with: hutch attach %s %s",
+                error_hint(&own, _("machine and session go on; back with: hutch attach %s %s"),
                            engine->spec->project, engine->spec->id);
             return error_move(err, &own);
         }
@@ -276,8 +277,8 @@ static int take_status(struct engine *engine, struct error **err)
             return rc;
     }
     if (strcmp(out_string(session, "state"), "lost") == 0) {
-        error_set(err, ERROR_GUEST, "the machine went down before the command had ended");
-        return error_hint(err, "hutch log %s says when; hutch start %s", engine->spec->project,
+        error_set(err, ERROR_GUEST, _("the machine went down before the command had ended"));
+        return error_hint(err, _("hutch log %s says when; hutch start %s"), engine->spec->project,
                           engine->spec->project);
     }
     int64_t status = 0;
@@ -350,7 +351,7 @@ static void say_left(const struct engine *engine)
 {
     if (engine->interactive)
         fputs("\r\n", stderr);
-    out_note("left session %s, it goes on; back with: hutch attach %s %s", engine->spec->id,
+    out_note(_("left session %s, it goes on; back with: hutch attach %s %s"), engine->spec->id,
              engine->spec->project, engine->spec->id);
 }
 

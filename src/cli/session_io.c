@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/project.h"
 
@@ -67,8 +68,8 @@ static void on_output_head(const struct h2_head *head, void *user)
     if (!field || units_parse_number(field, 0, INT64_MAX, &offset, NULL) < 0)
         offset = output->offset;
     if ((output->positioned || output->engine->spec->fresh) && offset > output->offset)
-        out_note("%llu bytes of %s were overwritten meanwhile", (unsigned long long)(offset - output->offset),
-                 output->name);
+        out_note(_("%llu bytes of %s were overwritten meanwhile"),
+                 (unsigned long long)(offset - output->offset), output->name);
     output->start = offset;
     output->offset = offset;
     output->positioned = true;
@@ -154,9 +155,10 @@ static void on_input(const uint8_t *data, size_t len, struct buf *out, void *use
     if (action == PREFIX_HELP) {
         char key[3];
         prefix_name(&engine->prefix, key);
-        fprintf(stderr,
-                "\r\n[%s d  leave, the session goes on   %s %s  sends %s itself   %s ?  this line]\r\n", key,
+        fputs("\r\n[", stderr);
+        fprintf(stderr, _("%s d  leave, the session goes on   %s %s  sends %s itself   %s ?  this line"), key,
                 key, key, key, key);
+        fputs("]\r\n", stderr);
     }
 }
 

@@ -4,13 +4,14 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/args.h"
 #include "cli/out.h"
 #include "cli/project.h"
 
 #include <string.h>
 
-#define FORMAT_DEFAULT "%{projects} projects, %{running} running, %{waiting} waiting"
+#define FORMAT_DEFAULT N_("%{projects} projects, %{running} running, %{waiting} waiting")
 
 /* The value of "a.b" in an object, as safe text; NULL if there is no such member. Caller frees. */
 static char *lookup(const json_t *object, const char *field, size_t len)
@@ -41,14 +42,14 @@ static int take_field(const char **format, const json_t *object, struct buf *out
     }
     size_t len = *at == '{' ? strcspn(at + 1, "}") : 0;
     if (*at != '{' || at[1 + len] != '}') {
-        error_set(err, ERROR_USAGE, "the format has a \"%%\" that begins no \"%%{field}\"");
-        return err ? error_hint(err, "\"%%%%\" is a percent sign") : -ERROR_USAGE;
+        error_set(err, ERROR_USAGE, _("the format has a \"%%\" that begins no \"%%{field}\""));
+        return err ? error_hint(err, _("\"%%%%\" is a percent sign")) : -ERROR_USAGE;
     }
     autofree char *value = lookup(object, at + 1, len);
     if (!value) {
         autofree char *field = xstrndup(at + 1, len);
-        error_set(err, ERROR_USAGE, "there is no field \"%s\"", field);
-        return err ? error_hint(err, "hutch status --json shows them") : -ERROR_USAGE;
+        error_set(err, ERROR_USAGE, _("there is no field \"%s\""), field);
+        return err ? error_hint(err, _("hutch status --json shows them")) : -ERROR_USAGE;
     }
     *format = at + len + 2;
     return buf_append(out, value, strlen(value), err);
@@ -109,21 +110,21 @@ static int run_status(const struct args *args, struct error **err)
     if (rc == 0 && args_has(args, "json"))
         out_json(status);
     else if (rc == 0)
-        rc = status_format(format ? format : FORMAT_DEFAULT, status, &text, err);
+        rc = status_format(format ? format : out_word(FORMAT_DEFAULT), status, &text, err);
     if (rc == 0 && text)
         out_text("%s\n", text);
     return rc;
 }
 
 static const struct option_spec status_options[] = {
-    {"format", 0, "F", "text with %{waiting}, %{running}, %{projects}, %{project} and others"},
-    {"json", 0, NULL, "one JSON object"},
+    {"format", 0, "F", N_("text with %{waiting}, %{running}, %{projects}, %{project} and others")},
+    {"json", 0, NULL, N_("one JSON object")},
     {NULL},
 };
 const struct verb verb_status = {
     .name = "status",
     .synopsis = "[--format F] [--json]",
-    .help = "one line about all projects, for a prompt or a status bar",
+    .help = N_("one line about all projects, for a prompt or a status bar"),
     .options = status_options,
     .run = run_status,
 };

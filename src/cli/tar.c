@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,16 +51,16 @@ int tar_create(const char *path, const char *name, tar_note_fn note, void *user,
                struct error **err)
 {
     if (strlen(name) > TAR_PATH_MAX / 2)
-        return error_set(err, ERROR_LIMIT, "a name longer than %d bytes", TAR_PATH_MAX / 2);
+        return error_set(err, ERROR_LIMIT, _("a name longer than %d bytes"), TAR_PATH_MAX / 2);
     autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         int sys = errno;
         autofree char *safe = text_safe(path);
-        return error_set_errno(err, sys, "cannot open \"%s\"", safe);
+        return error_set_errno(err, sys, _("cannot open \"%s\""), safe);
     }
     DIR *dir = fdopendir(fd);
     if (!dir)
-        return error_set_errno(err, errno, "cannot read a folder");
+        return error_set_errno(err, errno, _("cannot read a folder"));
     steal_fd(&fd);
     struct tar *tar = xnew(struct tar);
     tar->file = -1;
@@ -179,7 +180,7 @@ static void enter_folder(struct tar *tar, const char *name)
 {
     size_t len = strlen(tar->path);
     if (tar->depth == TAR_DEPTH_MAX || len + 1 > TAR_PATH_MAX) {
-        skip(tar, tar->path, "left out, too many folders deep");
+        skip(tar, tar->path, _("left out, too many folders deep"));
         return;
     }
     int fd =
@@ -205,7 +206,7 @@ static void begin_file(struct tar *tar, const char *name)
         openat(dirfd(tar->levels[tar->depth - 1].dir), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        skip(tar, tar->path, fd < 0 ? strerror(errno) : "left out, it changed while it was read");
+        skip(tar, tar->path, fd < 0 ? strerror(errno) : _("left out, it changed while it was read"));
         if (fd >= 0)
             close(fd);
         return;
@@ -221,7 +222,7 @@ static void put_link(struct tar *tar, const char *name, const struct stat *st)
     char target[TAR_PATH_MAX + 1];
     ssize_t n = readlinkat(dirfd(tar->levels[tar->depth - 1].dir), name, target, sizeof(target));
     if (n < 0 || (size_t)n == sizeof(target)) {
-        skip(tar, tar->path, n < 0 ? strerror(errno) : "left out, its target is too long");
+        skip(tar, tar->path, n < 0 ? strerror(errno) : _("left out, its target is too long"));
         return;
     }
     target[n] = '\0';
@@ -234,7 +235,7 @@ static void put_child(struct tar *tar, const char *name)
     size_t base = tar->levels[tar->depth - 1].path_len;
     size_t len = strlen(name);
     if (base + 1 + len > TAR_PATH_MAX) {
-        skip(tar, name, "left out, its path is too long");
+        skip(tar, name, _("left out, its path is too long"));
         return;
     }
     tar->path[base] = '/';
@@ -250,7 +251,7 @@ static void put_child(struct tar *tar, const char *name)
         put_link(tar, name, &st);
     else
         skip(tar, tar->path,
-             S_ISFIFO(st.st_mode) ? "left out, a FIFO" : "left out, neither file, folder nor link");
+             S_ISFIFO(st.st_mode) ? _("left out, a FIFO") : _("left out, neither file, folder nor link"));
 }
 
 /* One step of the walk: an entry, or one level up. */
@@ -288,7 +289,7 @@ static void put_bytes(struct tar *tar)
     if (n < 0 && errno == EINTR)
         return;
     if (n <= 0 && tar->file >= 0) {
-        skip(tar, tar->path, n < 0 ? strerror(errno) : "it became shorter while it was read");
+        skip(tar, tar->path, n < 0 ? strerror(errno) : _("it became shorter while it was read"));
         close(steal_fd(&tar->file));
     }
     if (n <= 0) {

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 
@@ -18,7 +19,7 @@ static char *template_path(const char *name, const char *suffix)
 
 static int check_name(const char *name, struct error **err)
 {
-    return *name ? 0 : error_set(err, ERROR_INVALID, "a template's name cannot be empty");
+    return *name ? 0 : error_set(err, ERROR_INVALID, _("a template's name cannot be empty"));
 }
 
 static void print_json(json_t *template, void *user)
@@ -35,16 +36,16 @@ static void add_template(json_t *template, void *user)
     if (bytes > 0)
         units_format_size((uint64_t)bytes, size);
     table_add(table, out_string(template, "name"));
-    table_add(table, broken                                             ? "unusable"
-                     : json_is_true(json_object_get(template, "built")) ? "built"
-                                                                        : "not built");
+    table_add(table, broken                                             ? out_word(N_("unusable"))
+                     : json_is_true(json_object_get(template, "built")) ? out_word(N_("built"))
+                                                                        : out_word(N_("not built")));
     table_add(table, size);
     table_add(table, out_string(template, broken ? "failure" : "about"));
 }
 
 static int run_ls(const struct args *args, struct error **err)
 {
-    static const char *const titles[] = {"TEMPLATE", "BASE", "SIZE", "ABOUT", NULL};
+    static const char *const titles[] = {N_("TEMPLATE"), N_("BASE"), N_("SIZE"), N_("ABOUT"), NULL};
     struct table table = {.titles = titles, .right = "llrl"};
     bool json = args_has(args, "json");
     auto(client) struct client *client = NULL;
@@ -58,11 +59,11 @@ static int run_ls(const struct args *args, struct error **err)
     return rc;
 }
 
-static const struct option_spec json_options[] = {{"json", 0, NULL, "one JSON object a line"}, {NULL}};
+static const struct option_spec json_options[] = {{"json", 0, NULL, N_("one JSON object a line")}, {NULL}};
 const struct verb verb_template_ls = {
     .name = "template ls",
     .synopsis = "[--json]",
-    .help = "list the templates",
+    .help = N_("list the templates"),
     .options = json_options,
     .run = run_ls,
 };
@@ -159,7 +160,7 @@ static int run_show(const struct args *args, struct error **err)
 const struct verb verb_template_show = {
     .name = "template show",
     .synopsis = "TEMPLATE [--json]",
-    .help = "show what a template says and whether its base is built",
+    .help = N_("show what a template says and whether its base is built"),
     .options = json_options,
     .min_args = 1,
     .max_args = 1,
@@ -181,14 +182,14 @@ static int run_build(const struct args *args, struct error **err)
     if (args_has(args, "json"))
         out_json(template);
     else
-        out_text("%s: built\n", args_word(args, 0));
+        out_text(_("%s: built\n"), args_word(args, 0));
     return 0;
 }
 
 const struct verb verb_template_build = {
     .name = "template build",
     .synopsis = "TEMPLATE [--json]",
-    .help = "build a template's base; nothing to do if it is there",
+    .help = N_("build a template's base; nothing to do if it is there"),
     .options = json_options,
     .min_args = 1,
     .max_args = 1,
@@ -199,7 +200,7 @@ static int run_rm(const struct args *args, struct error **err)
 {
     auto(client) struct client *client = NULL;
     autofree char *path = template_path(args_word(args, 0), "");
-    autofree char *question = xasprintf("remove the base of template \"%s\"?", args_word(args, 0));
+    autofree char *question = xasprintf(_("remove the base of template \"%s\"?"), args_word(args, 0));
     int rc = check_name(args_word(args, 0), err);
     if (rc == 0)
         rc = client_connect(true, &client, err);
@@ -208,11 +209,11 @@ static int run_rm(const struct args *args, struct error **err)
     return rc < 0 ? rc : client_call(client, "DELETE", path, NULL, NULL, err);
 }
 
-static const struct option_spec rm_options[] = {{"yes", 'y', NULL, "do not ask"}, {NULL}};
+static const struct option_spec rm_options[] = {{"yes", 'y', NULL, N_("do not ask")}, {NULL}};
 const struct verb verb_template_rm = {
     .name = "template rm",
     .synopsis = "TEMPLATE [--yes]",
-    .help = "remove a template's base, if no project stands on it",
+    .help = N_("remove a template's base, if no project stands on it"),
     .options = rm_options,
     .min_args = 1,
     .max_args = 1,

@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,7 +34,7 @@ int terminal_raw(int fd, struct error **err)
     static bool prepared;
     struct termios now;
     if (tcgetattr(fd, &now) < 0)
-        return error_set_errno(err, errno, "the terminal cannot be read");
+        return error_set_errno(err, errno, _("the terminal cannot be read"));
     if (raw_fd < 0)
         saved = now;
     if (!prepared) {
@@ -49,7 +50,7 @@ int terminal_raw(int fd, struct error **err)
     raw_fd = fd;
     if (tcsetattr(fd, TCSADRAIN, &raw) < 0) {
         raw_fd = -1;
-        return error_set_errno(err, errno, "the terminal cannot be set");
+        return error_set_errno(err, errno, _("the terminal cannot be set"));
     }
     return 0;
 }
@@ -79,8 +80,8 @@ int prefix_parse(const char *text, struct prefix *ret_prefix, struct error **err
         key = (char)(key - 'a' + 'A');
     /* The terminal's own keys must go on to the session. */
     if (key < '@' || key > '_' || strchr("CDZSQIJM[", key)) {
-        error_set(err, ERROR_USAGE, "\"%s\" cannot be the prefix key", text);
-        return error_hint(err, "\"^]\", another control key such as \"^B\", or none");
+        error_set(err, ERROR_USAGE, _("\"%s\" cannot be the prefix key"), text);
+        return error_hint(err, _("\"^]\", another control key such as \"^B\", or none"));
     }
     *ret_prefix = (struct prefix){.key = key - '@'};
     return 0;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,13 +68,13 @@ static int step(const struct tree *tree, int at, const char *name, int *ret_fd, 
     int fd = openat(at, name, flags);
     if (fd < 0 && errno == ENOENT) {
         if (mkdirat(at, name, 0777 & ~tree->mask) < 0 && errno != EEXIST)
-            return error_set_errno(err, errno, "cannot make a folder");
+            return error_set_errno(err, errno, _("cannot make a folder"));
         fd = openat(at, name, flags);
     }
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-        return error_set(err, ERROR_DENIED, "left out, the way to it goes through a link or a file");
+        return error_set(err, ERROR_DENIED, _("left out, the way to it goes through a link or a file"));
     if (fd < 0)
-        return error_set_errno(err, errno, "cannot open a folder");
+        return error_set_errno(err, errno, _("cannot open a folder"));
     *ret_fd = fd;
     return 0;
 }
@@ -128,9 +129,9 @@ int tree_folder(struct tree *tree, const char *path, mode_t mode, struct error *
     int sys = errno;
     struct stat st;
     if (sys != EEXIST)
-        return error_set_errno(err, sys, "cannot make a folder");
+        return error_set_errno(err, sys, _("cannot make a folder"));
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_EXISTS, "left out, there is something else with the folder's name");
+        return error_set(err, ERROR_EXISTS, _("left out, there is something else with the folder's name"));
     return 0;
 }
 
@@ -144,12 +145,12 @@ int tree_file_begin(struct tree *tree, const char *path, mode_t mode, struct err
         return rc;
     int fd = openat(at, tree->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return error_set_errno(err, errno, "cannot make a file");
+        return error_set_errno(err, errno, _("cannot make a file"));
     tree->file = fd;
     tree->file_parent = fcntl(at, F_DUPFD_CLOEXEC, 3);
     tree->file_name = xstrdup(name);
     if (tree->file_parent < 0 || fchmod(fd, mode & 0777 & ~tree->mask) < 0) {
-        rc = error_set_errno(err, errno, "cannot make a file");
+        rc = error_set_errno(err, errno, _("cannot make a file"));
         drop_file(tree);
     }
     return rc;
@@ -168,8 +169,8 @@ static int publish(const struct tree *tree, int at, const char *name, struct err
     if (sys || faccessat(at, tree->temporary, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         unlinkat(at, tree->temporary, 0);
     if (sys == EISDIR || sys == ENOTEMPTY || sys == EEXIST)
-        return error_set(err, ERROR_EXISTS, "left out, there is a folder with this name");
-    return sys ? error_set_errno(err, sys, "cannot give it its name") : 0;
+        return error_set(err, ERROR_EXISTS, _("left out, there is a folder with this name"));
+    return sys ? error_set_errno(err, sys, _("cannot give it its name")) : 0;
 }
 
 int tree_file_end(struct tree *tree, struct error **err)
@@ -177,7 +178,7 @@ int tree_file_end(struct tree *tree, struct error **err)
     require(tree->file >= 0);
     int rc = 0;
     if (close(steal_fd(&tree->file)) < 0) {
-        rc = error_set_errno(err, errno, "cannot finish a file");
+        rc = error_set_errno(err, errno, _("cannot finish a file"));
         unlinkat(tree->file_parent, tree->temporary, 0);
     } else {
         rc = publish(tree, tree->file_parent, tree->file_name, err);
@@ -214,14 +215,14 @@ static bool target_stays(const char *path, const char *target)
 int tree_symlink(struct tree *tree, const char *path, const char *target, struct error **err)
 {
     if (!target_stays(path, target))
-        return error_set(err, ERROR_DENIED, "left out, a link that leads out of the folder");
+        return error_set(err, ERROR_DENIED, _("left out, a link that leads out of the folder"));
     int at;
     const char *name;
     int rc = open_parent(tree, path, &at, &name, err);
     if (rc < 0)
         return rc;
     if (symlinkat(target, at, tree->temporary) < 0)
-        return error_set_errno(err, errno, "cannot make a link");
+        return error_set_errno(err, errno, _("cannot make a link"));
     return publish(tree, at, name, err);
 }
 
@@ -236,17 +237,18 @@ int tree_hard_link(struct tree *tree, const char *path, const char *target, stru
     autoclose int file = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
     if (file < 0 && errno == ENOENT)
-        return error_set(err, ERROR_NOT_FOUND, "left out, the file that it is a second name of is not there");
+        return error_set(err, ERROR_NOT_FOUND,
+                         _("left out, the file that it is a second name of is not there"));
     if (file < 0 || fstat(file, &st) < 0)
-        return error_set_errno(err, errno, "cannot open a file");
+        return error_set_errno(err, errno, _("cannot open a file"));
     if (!S_ISREG(st.st_mode))
-        return error_set(err, ERROR_DENIED, "left out, a second name of something that is no file");
+        return error_set(err, ERROR_DENIED, _("left out, a second name of something that is no file"));
     rc = open_parent(tree, path, &at, &name, err);
     if (rc < 0)
         return rc;
     char self[32];
     snprintf(self, sizeof(self), "/proc/self/fd/%d", file);
     if (linkat(AT_FDCWD, self, at, tree->temporary, AT_SYMLINK_FOLLOW) < 0)
-        return error_set_errno(err, errno, "cannot make a second name");
+        return error_set_errno(err, errno, _("cannot make a second name"));
     return publish(tree, at, name, err);
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/tree.h"
 
 #include <stdarg.h>
@@ -93,8 +94,8 @@ static int refuse(const struct untar *untar, struct error **err, enum error_code
 {
     autofree char *safe = text_safe(untar->name ? untar->name : "");
     if (*safe)
-        return error_set(err, code, "the archive is refused at \"%s\": %s", safe, words);
-    return error_set(err, code, "the archive is refused: %s", words);
+        return error_set(err, code, _("the archive is refused at \"%s\": %s"), safe, words);
+    return error_set(err, code, _("the archive is refused: %s"), words);
 }
 
 /* Leaves the present entry out and tells. */
@@ -171,7 +172,7 @@ static char *map_path(const struct untar *untar, const char *path, struct error 
     while (len > 1 && path[len - 1] == '/')
         len--;
     if (len > TAR_PATH_MAX) {
-        refuse(untar, err, ERROR_LIMIT, "a path is too long");
+        refuse(untar, err, ERROR_LIMIT, _("a path is too long"));
         return NULL;
     }
     size_t depth = 0;
@@ -183,14 +184,15 @@ static char *map_path(const struct untar *untar, const char *path, struct error 
         bool dots = (part == 1 && p[0] == '.') || (part == 2 && p[0] == '.' && p[1] == '.');
         if (part == 0 || dots || part > 255 || ++depth > TAR_DEPTH_MAX) {
             refuse(untar, err, ERROR_DENIED,
-                   dots || part == 0 ? "a path that could lead out" : "a path that is too deep or long");
+                   dots || part == 0 ? _("a path that could lead out")
+                                     : _("a path that is too deep or long"));
             return NULL;
         }
         at += part + 1;
     }
     size_t top = strlen(untar->expect);
     if (len < top || strncmp(path, untar->expect, top) != 0 || (len > top && path[top] != '/')) {
-        refuse(untar, err, ERROR_DENIED, "a path outside of what was asked for");
+        refuse(untar, err, ERROR_DENIED, _("a path outside of what was asked for"));
         return NULL;
     }
     return xasprintf("%s%.*s", untar->as, (int)(len - top), path + top);
@@ -224,7 +226,7 @@ static int entry_failed(struct untar *untar, struct error **own, struct error **
 static int begin_file(struct untar *untar, const char *path, mode_t mode, uint64_t size, struct error **err)
 {
     if (untar->bytes_max && (size > untar->bytes_max || untar->bytes > untar->bytes_max - size))
-        return refuse(untar, err, ERROR_LIMIT, "more bytes than there may be");
+        return refuse(untar, err, ERROR_LIMIT, _("more bytes than there may be"));
     struct error *own = NULL;
     if (tree_file_begin(untar->tree, path, mode, &own) < 0) {
         int rc = entry_failed(untar, &own, err);
@@ -258,7 +260,7 @@ static int begin_entry(struct untar *untar, char type, uint64_t size, struct err
     free(untar->name);
     untar->name = head_path(untar);
     if (++untar->entries > untar->entries_max)
-        return refuse(untar, err, ERROR_LIMIT, "more entries than there may be");
+        return refuse(untar, err, ERROR_LIMIT, _("more entries than there may be"));
     size_t len = strlen(untar->name);
     if (type == '\0' && len > 0 && untar->name[len - 1] == '/')
         type = '5';
@@ -267,11 +269,11 @@ static int begin_entry(struct untar *untar, char type, uint64_t size, struct err
         return -ERROR_DENIED;
     int64_t mode = number(untar->head + 100, 8);
     if (mode < 0)
-        return refuse(untar, err, ERROR_PROTOCOL, "a mode that is no number");
+        return refuse(untar, err, ERROR_PROTOCOL, _("a mode that is no number"));
     if (type == '0' || type == '\0' || type == '7')
         return begin_file(untar, path, (mode_t)mode & 0777, size, err);
     if (size != 0)
-        return refuse(untar, err, ERROR_PROTOCOL, "an entry with bytes that can have none");
+        return refuse(untar, err, ERROR_PROTOCOL, _("an entry with bytes that can have none"));
     struct error *own = NULL;
     switch (type) {
     case '1':
@@ -286,7 +288,8 @@ static int begin_entry(struct untar *untar, char type, uint64_t size, struct err
         skip(untar, type == '6' ? "left out, a FIFO" : "left out, a device");
         return 0;
     default:
-        return refuse(untar, err, ERROR_DENIED, type == 'S' ? "a sparse file" : "an entry of unknown kind");
+        return refuse(untar, err, ERROR_DENIED,
+                      type == 'S' ? _("a sparse file") : _("an entry of unknown kind"));
     }
 }
 
@@ -302,14 +305,14 @@ static int take_head(struct untar *untar, struct error **err)
         return 0;
     }
     if (untar->one_empty || !sum_is_right(untar->head))
-        return refuse(untar, err, ERROR_PROTOCOL, "it is damaged or no archive");
+        return refuse(untar, err, ERROR_PROTOCOL, _("it is damaged or no archive"));
     int64_t head_size = number(untar->head + 124, 12);
     if (head_size < 0)
-        return refuse(untar, err, ERROR_PROTOCOL, "a size that is no number");
+        return refuse(untar, err, ERROR_PROTOCOL, _("a size that is no number"));
     char type = (char)untar->head[156];
     if (type == 'x' || type == 'g' || type == 'L' || type == 'K') {
         if (head_size > UNTAR_EXTRA_MAX || ++untar->entries > untar->entries_max)
-            return refuse(untar, err, ERROR_LIMIT, "a head that is too long");
+            return refuse(untar, err, ERROR_LIMIT, _("a head that is too long"));
         untar->extra_type = type;
         begin_body(untar, EXTRA, (uint64_t)head_size);
         return 0;
@@ -330,20 +333,20 @@ static int take_record(struct untar *untar, const char *key, size_t key_len, con
     if (is_path || (key_len == 8 && memcmp(key, "linkpath", 8) == 0)) {
         char **slot = is_path ? &extra->path : &extra->target;
         if (len == 0 || memchr(value, '\0', len))
-            return refuse(untar, err, ERROR_PROTOCOL, "an empty or cut name");
+            return refuse(untar, err, ERROR_PROTOCOL, _("an empty or cut name"));
         free(*slot);
         *slot = xstrndup(value, len);
     } else if (key_len == 4 && memcmp(key, "size", 4) == 0) {
         uint64_t size = 0;
         for (size_t i = 0; i < len; i++) {
             if (value[i] < '0' || value[i] > '9' || size >> 58)
-                return refuse(untar, err, ERROR_PROTOCOL, "a size that is no number");
+                return refuse(untar, err, ERROR_PROTOCOL, _("a size that is no number"));
             size = size * 10 + (uint64_t)(value[i] - '0');
         }
         extra->size = size;
         extra->have_size = len > 0;
     } else if (key_len >= 10 && memcmp(key, "GNU.sparse", 10) == 0) {
-        return refuse(untar, err, ERROR_DENIED, "a sparse file");
+        return refuse(untar, err, ERROR_DENIED, _("a sparse file"));
     }
     return 0;
 }
@@ -362,7 +365,7 @@ static int take_pax(struct untar *untar, bool global, struct error **err)
             data[total - 1] == '\n')
             equals = memchr(data + digits + 1, '=', total - digits - 2);
         if (!equals)
-            return refuse(untar, err, ERROR_PROTOCOL, "a pax head that is broken");
+            return refuse(untar, err, ERROR_PROTOCOL, _("a pax head that is broken"));
         const char *key = data + digits + 1;
         size_t value_len = (size_t)(data + total - 1 - (equals + 1));
         /* A global record must not rename what comes later. */
@@ -432,7 +435,7 @@ int untar_feed(struct untar *untar, const void *bytes, size_t len, struct error 
             for (n = 0; n < len && data[n] == 0; n++)
                 ;
             if (n < len)
-                return refuse(untar, err, ERROR_PROTOCOL, "there is something behind its end");
+                return refuse(untar, err, ERROR_PROTOCOL, _("there is something behind its end"));
         } else if (untar->state == HEAD) {
             n = TAR_BLOCK - untar->head_len < len ? TAR_BLOCK - untar->head_len : len;
             memcpy(untar->head + untar->head_len, data, n);
@@ -458,5 +461,5 @@ int untar_end(struct untar *untar, struct error **err)
 {
     if (untar->state == TRAILER)
         return 0;
-    return refuse(untar, err, ERROR_PROTOCOL, "it ends too early");
+    return refuse(untar, err, ERROR_PROTOCOL, _("it ends too early"));
 }

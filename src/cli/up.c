@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/project.h"
@@ -48,7 +49,7 @@ static int absolute_repo(const char *spec, char **ret_spec, struct error **err)
     bool is_path = path[0] == '/' || path[0] == '.' || !strchr(path, ':');
     autofree char *absolute = is_path ? realpath(path, NULL) : NULL;
     if (is_path && !absolute)
-        return error_set_errno(err, errno, "the repository \"%s\"", safe);
+        return error_set_errno(err, errno, _("the repository \"%s\""), safe);
     *ret_spec = xasprintf("%s%s", absolute ? absolute : path, hash ? hash : "");
     return 0;
 }
@@ -59,7 +60,7 @@ static int set_string(json_t *body, const char *key, const char *value, struct e
     if (json_object_set_new(body, key, json_string(value)) == 0)
         return 0;
     autofree char *safe = text_safe(value);
-    return error_set(err, ERROR_INVALID, "\"%s\" is not UTF-8", safe);
+    return error_set(err, ERROR_INVALID, _("\"%s\" is not UTF-8"), safe);
 }
 
 static int set_size(json_t *body, const struct args *args, const char *option, struct error **err)
@@ -70,7 +71,7 @@ static int set_size(json_t *body, const struct args *args, const char *option, s
         return 0;
     int rc = units_parse_size(text, &bytes, err);
     if (rc == 0 && bytes > INT64_MAX)
-        rc = error_set(err, ERROR_INVALID, "\"%s\" is too much", text);
+        rc = error_set(err, ERROR_INVALID, _("\"%s\" is too much"), text);
     if (rc == 0)
         json_object_set_new(body, option, json_integer((json_int_t)bytes));
     return rc < 0 ? error_prefix(err, "--%s", option) : 0;
@@ -87,7 +88,7 @@ static int set_repos(json_t *body, const struct args *args, struct error **err)
         if (rc < 0)
             return rc;
         if (json_array_append_new(repos, json_string(absolute)) < 0)
-            return error_set(err, ERROR_INVALID, "a repository's address is not UTF-8");
+            return error_set(err, ERROR_INVALID, _("a repository's address is not UTF-8"));
     }
     return 0;
 }
@@ -103,8 +104,9 @@ static int check_folder(struct client *client, const char *word, const char *fol
     if (client_call(client, "GET", path, NULL, NULL, NULL) == 0)
         return 0;
     autofree char *safe = text_safe(word);
-    error_set(err, ERROR_INVALID, "\"%s\" is no name, and as a folder it has no git repository in it", safe);
-    return error_hint(err, "a name is a-z, 0-9 and -; or give --repo URL-or-PATH");
+    error_set(err, ERROR_INVALID, _("\"%s\" is no name, and as a folder it has no git repository in it"),
+              safe);
+    return error_hint(err, _("a name is a-z, 0-9 and -; or give --repo URL-or-PATH"));
 }
 
 /* Name and folder of the request. Without a word, or with a name and no repository, this folder is meant. */
@@ -116,8 +118,8 @@ static int set_place(struct client *client, json_t *body, const struct args *arg
     struct stat st;
     if (folder_word && (!folder || stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))) {
         autofree char *safe = text_safe(word);
-        error_set(err, ERROR_INVALID, "\"%s\" is neither a project's name nor a folder", safe);
-        return error_hint(err, "a name is a-z, 0-9 and -, at most 32 of them");
+        error_set(err, ERROR_INVALID, _("\"%s\" is neither a project's name nor a folder"), safe);
+        return error_hint(err, _("a name is a-z, 0-9 and -, at most 32 of them"));
     }
     int rc = 0;
     if (folder_word)
@@ -156,9 +158,9 @@ static void note_empty(struct client *client, const json_t *body)
     if (json_array_size(json_object_get(body, "repos")) > 0 || in_repository(place) || is_there(client, body))
         return;
     autofree char *safe = text_safe(place);
-    out_note("no git repository in \"%s\": the machine begins empty", safe);
+    out_note(_("no git repository in \"%s\": the machine begins empty"), safe);
     out_note(
-        "  hutch up%s%s --repo URL-or-PATH brings code in, also later; hutch cp FILE %s: brings files in",
+        _("  hutch up%s%s --repo URL-or-PATH brings code in, also later; hutch cp FILE %s: brings files in"),
         *name ? " " : "", name, name);
 }
 
@@ -208,31 +210,31 @@ static int run_up(const struct args *args, struct error **err)
     if (strcmp(state, "run") == 0) {
         char took[UNITS_DURATION_MAX];
         units_format_duration((uint64_t)((units_monotonic_ns() - begun) / 1000000000), took);
-        out_text("%s ready in %s   no network card   no keys inside\n", name, took);
+        out_text(_("%s ready in %s   no network card   no keys inside\n"), name, took);
     } else {
         out_text("%s: %s\n", name, state);
     }
     if (project_emulated(project))
-        out_note("%s", PROJECT_EMULATED);
+        out_note("%s", _(PROJECT_EMULATED));
     return 0;
 }
 
 static const struct option_spec up_options[] = {
-    {"template", 't', "TEMPLATE", "what the machine is made from, debian-13 if not given"},
-    {"repo", 0, "URL-or-PATH[#REF]", "a git repository to take in", .many = true},
-    {"cpus", 0, "N", "processors of the machine"},
-    {"memory", 0, "SIZE", "its memory, for example 4G"},
-    {"disk", 0, "SIZE", "largest size of its disk, for example 64G"},
-    {"cold", 0, NULL, "boot it, also when a memory image is there"},
-    {"yes", 'y', NULL, "do not ask"},
-    {"json", 0, NULL, "print the project afterwards as JSON"},
+    {"template", 't', "TEMPLATE", N_("what the machine is made from, debian-13 if not given")},
+    {"repo", 0, "URL-or-PATH[#REF]", N_("a git repository to take in"), .many = true},
+    {"cpus", 0, "N", N_("processors of the machine")},
+    {"memory", 0, "SIZE", N_("its memory, for example 4G")},
+    {"disk", 0, "SIZE", N_("largest size of its disk, for example 64G")},
+    {"cold", 0, NULL, N_("boot it, also when a memory image is there")},
+    {"yes", 'y', NULL, N_("do not ask")},
+    {"json", 0, NULL, N_("print the project afterwards as JSON")},
     {NULL},
 };
 const struct verb verb_up = {
     .name = "up",
     .synopsis = "[NAME|DIR] [-t TEMPLATE] [--repo URL-or-PATH[#REF]]... [--cpus N] [--memory SIZE] [--disk "
                 "SIZE] [--cold] [--yes] [--json]",
-    .help = "make a project's machine, or start it; in a git repository: of this folder",
+    .help = N_("make a project's machine, or start it; in a git repository: of this folder"),
     .options = up_options,
     .max_args = 1,
     .run = run_up,

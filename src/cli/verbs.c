@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -56,10 +57,10 @@ static int unknown(const char *name, struct error **err)
     candidates[n] = NULL;
     autofree char *safe = text_safe(name);
     const char *nearest = text_nearest(name, candidates);
-    error_set(err, ERROR_USAGE, "there is no verb \"%s\"", safe);
+    error_set(err, ERROR_USAGE, _("there is no verb \"%s\""), safe);
     if (nearest)
-        return error_hint(err, "did you mean: hutch %s", nearest);
-    return error_hint(err, "all verbs: hutch help");
+        return error_hint(err, _("did you mean: hutch %s"), nearest);
+    return error_hint(err, _("all verbs: hutch help"));
 }
 
 int verb_find(int argc, char *const *argv, const struct verb **ret_verb, int *ret_words, struct error **err)
@@ -68,8 +69,8 @@ int verb_find(int argc, char *const *argv, const struct verb **ret_verb, int *re
     bool noun = is_noun(argv[0]);
     if (noun && (argc < VERB_WORDS_MAX || argv[1][0] == '-')) {
         autofree char *list = verbs_of(argv[0]);
-        error_set(err, ERROR_USAGE, "\"hutch %s\" needs a verb", argv[0]);
-        return error_hint(err, "one of: %s", list);
+        error_set(err, ERROR_USAGE, _("\"hutch %s\" needs a verb"), argv[0]);
+        return error_hint(err, _("one of: %s"), list);
     }
     autofree char *name = noun ? xasprintf("%s %s", argv[0], argv[1]) : xstrdup(argv[0]);
     for (const struct verb *const *verb = verb_table; *verb; verb++) {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <string.h>
 #include <time.h>
@@ -30,6 +31,6 @@ int when_parse(const char *text, int64_t now_ns, int64_t *ret_ns, struct error *
         return 0;
     }
     autofree char *safe = text_safe(text);
-    error_set(err, ERROR_USAGE, "\"%s\" is no time", safe);
-    return error_hint(err, "2h, 3d, 2026-11-29 or 2026-11-29T14:00");
+    error_set(err, ERROR_USAGE, _("\"%s\" is no time"), safe);
+    return error_hint(err, _("2h, 3d, 2026-11-29 or 2026-11-29T14:00"));
 }
