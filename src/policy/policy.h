@@ -58,6 +58,8 @@ struct up_caps {
 #define UP_CAP_DEFAULT (8ULL << 20)
 #define UP_CAP_UPLOADS (1ULL << 20) /* of what others can pick up */
 
+#define VERDICT_PRIVATE_MAX 8 /* ranges: the rule's and those that a person opened one by one */
+
 struct verdict {
     enum verdict_effect effect;
     enum reason reason;
@@ -72,10 +74,10 @@ struct verdict {
     bool ech_deny, websocket;
     bool budget;     /* allowed by mode budget: counts against its limits (budget.h) */
     bool uploads;    /* what is sent there can be picked up by others */
-    bool needs_head; /* rules with methods or paths have a say and no head was given */
+    bool needs_head; /* proto is HTTP and no head was given: nothing is sent on before the next decision */
     struct up_caps caps;
     size_t private_count; /* ranges for address_check of what the name resolves to */
-    struct cidr private_ranges[2];
+    struct cidr private_ranges[VERDICT_PRIVATE_MAX];
     char missing[REQUEST_RULE_MAX]; /* the canonical rule that would allow it; "" where no rule can, or none
                                      * is needed */
 };
@@ -88,14 +90,16 @@ void policy_decide(const struct policy *policy, const struct request *request, c
                    size_t grant_count, struct verdict *ret_verdict);
 /* The verdict of a request that could not even be parsed, or whose first bytes were wrong. */
 void verdict_form(const struct policy *policy, enum reason reason, struct verdict *ret_verdict);
-/* After the name was resolved: may this address be dialled? Sets effect, reason (FLOOR, PRIVATE), class and
- * missing if not, and returns false. An open project asks no private=, the floor stands there too. */
+/* After the name was resolved, of an ALLOW: may this address be dialled? If not, false, and effect, reason,
+ * class and missing say why: DENY with FLOOR or PRIVATE; ASK with PRIVATE_ASK where a person had allowed the
+ * name, as that is a second question. No mode opens a private address. */
 bool verdict_check_address(struct verdict *verdict, const struct request *request,
                            const struct address *address, const struct address *own, size_t own_count);
 
-/* Which scopes may be offered for a question (bits 1 << SCOPE_…). Project only for plain web requests to a
- * host by name; private addresses, raw TCP and sites that take uploads less; *ret_typed: those for which the
- * host's name must be typed. A denial may have every scope that its request's ids allow. */
+/* Which scopes may be offered for a question (bits 1 << SCOPE_…). Private addresses and raw TCP: once. Sites
+ * that take uploads and addresses: once and session. A plain web host by name: all of them. *ret_typed (may
+ * be NULL): those for which the host's name must be typed. A denial may have every scope that its request's
+ * ids allow. */
 unsigned policy_scopes(const struct request *request, const struct verdict *verdict, bool deny,
                        unsigned *ret_typed);
 

@@ -31,8 +31,7 @@ struct suggestion {
 struct suggestions {
     struct suggestion *items; /* by process, then most connections first */
     size_t count;
-    size_t
-        left_out; /* hosts that are not for a rule by themselves: addresses, raw TCP, uploads, odd names … */
+    size_t left_out; /* rows that are no matter of a rule: addresses, raw TCP, uploads, odd names … */
 };
 
 /* Suggests rules for hosts that policy (may be NULL) would ask about or deny by its mode. Same rows, same

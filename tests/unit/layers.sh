@@ -49,7 +49,7 @@ vterm\.h        ui/pane/ tests/
 libpsl\.h       src/policy/suffix
 idn2\.h         src/policy/host_idn
 uv\.h           src/wire/ src/worker/ src/keeper/ src/egress/ src/repo/ src/daemon/ src/client/ src/cli/ src/guest/ ui/
-openssl/        src/base/file_hash src/conf/ src/journal/ src/image/ src/keeper/ src/approval/ src/repo/ src/daemon/
+openssl/        src/base/file_hash src/conf/ src/journal/ src/policy/grant_digest src/image/ src/keeper/ src/approval/ src/repo/ src/daemon/
 '
 # In conf only names may be used by the command line: it has no template of its own.
 names_only="src/cli/"
