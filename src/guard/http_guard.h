@@ -2,10 +2,10 @@
  * checked, also pipelined ones, and forwarded in canonical form; every response is measured, so that both
  * stay in step. Sans-I/O.
  *
- *   client bytes -> http_guard_client -> HTTP_GUARD_REQUEST -> the caller decides: http_guard_allow or
- * http_guard_refuse |                                          |                        |
- *                        +-- body ----------------------------------+--> to_server           +--> to_client,
- * then over server bytes -> http_guard_server --> to_client
+ *   client bytes -> http_guard_client: HTTP_GUARD_REQUEST -> http_guard_allow -> to_server
+ *                                       |                 `-> http_guard_refuse -> to_client, then over
+ *                                       `-> its body -> to_server
+ *   server bytes -> http_guard_server -> to_client
  *
  * What is forwarded is the head anew: method, canonical path, version, Host of the connection, the fields as
  * they came but the hop-by-hop ones, Connection: close if it was said. Nothing of a request leaves before it
@@ -30,11 +30,10 @@ struct http_guard_options {
 
 enum http_guard_result {
     HTTP_GUARD_OVER =
-        -1, /* end both sides when to_client is written; guard->reason (GUARD_OK: it just ended) */
+        -1, /* end both sides when to_client is written. guard->reason is GUARD_OK if it just ended */
     HTTP_GUARD_MORE = 0,    /* all bytes taken */
     HTTP_GUARD_REQUEST = 1, /* a request waits for http_guard_allow or http_guard_refuse */
-    HTTP_GUARD_HELD = 2,    /* bytes are left that can be taken after an answer to the request or after server
-                               bytes: call again then */
+    HTTP_GUARD_HELD = 2, /* bytes are left: come again when the request is answered, or after server bytes */
 };
 
 /* What is known of the request that waits; valid until it is answered. */
@@ -66,6 +65,7 @@ struct http_guard {
     unsigned client_state, server_state;
     struct http_guard_due due[HTTP_PIPELINE_MAX];
     size_t due_first, due_count;
+    struct http_guard_due upload_due; /* of the request whose body passes */
     unsigned interim;
     bool download_last; /* the response that passes is the last */
     bool refused, over;
@@ -76,7 +76,7 @@ struct http_guard {
 void http_guard_init(struct http_guard *guard, const struct http_guard_options *options);
 void http_guard_finish(struct http_guard *guard);
 /* Bytes from the client. *ret_used were taken; the caller keeps the rest and comes again (see the results).
- * to_server grows by at most len + HTTP_REQUEST_HEAD_MAX, to_client by a refusal. */
+ * The outputs grow by at most twice what came in, with the head that had begun, and a refusal. */
 enum http_guard_result http_guard_client(struct http_guard *guard, const void *data, size_t len,
                                          size_t *ret_used, struct buf *to_server, struct buf *to_client);
 /* The answer to HTTP_GUARD_REQUEST: the head is written to to_server, the body will follow by
@@ -86,14 +86,14 @@ void http_guard_allow(struct http_guard *guard, struct buf *to_server);
  * now, or behind the responses that are due. No further request is taken. Returns OVER, or MORE while
  * responses are due. */
 enum http_guard_result http_guard_refuse(struct http_guard *guard, const char *json, struct buf *to_client);
-/* Bytes from the server. All are taken unless it is OVER. to_client grows by at most len +
- * HTTP_RESPONSE_HEAD_MAX. */
+/* Bytes from the server. All are taken unless it is OVER. Grows as above. After MORE a client that was HELD
+ * may go on. */
 enum http_guard_result http_guard_server(struct http_guard *guard, const void *data, size_t len,
                                          struct buf *to_client);
 /* One side ended its stream. The client's end in the middle of a request is OVER (truncated); else MORE: pass
  * the end on. The server's end is always OVER, with HTTP_RESPONSE as reason if a response was not whole. */
 enum http_guard_result http_guard_client_end(struct http_guard *guard);
-enum http_guard_result http_guard_server_end(struct http_guard *guard, struct buf *to_client);
+enum http_guard_result http_guard_server_end(struct http_guard *guard);
 /* After a 101 for an allowed websocket: bytes pass unread in both directions. */
 bool http_guard_is_raw(const struct http_guard *guard);
 

@@ -1,6 +1,6 @@
 /* http_head.h: the head of an HTTP/1 message, strict: what two readers could read in two ways is refused
- * (security.md 2.7 lists it). Sans-I/O; fed in any pieces, bounded, and refused at the first byte that cannot
- * be right. */
+ * (security.md 2.7 lists it). Sans-I/O; fed in any pieces and bounded. Bytes that
+ * belong into no head are refused at once, what lines mean when the head is whole. */
 #ifndef HUTCH_GUARD_HTTP_HEAD_H
 #define HUTCH_GUARD_HTTP_HEAD_H
 
@@ -11,6 +11,7 @@
 #define HTTP_RESPONSE_HEAD_MAX (64 * 1024)
 #define HTTP_FIELDS_MAX        100
 #define HTTP_METHOD_MAX        32
+#define HTTP_NAMED_MAX         32 /* names in Connection */
 
 enum http_kind { HTTP_REQUEST, HTTP_RESPONSE };
 enum http_framing {
@@ -34,15 +35,18 @@ struct http_head {
     enum http_kind kind;
     struct buf bytes;         /* as received, with the empty line */
     enum guard_reason reason; /* GUARD_OK until refused */
-    uint8_t last, before;     /* private: the last two bytes */
-    bool colon, name_byte;    /* private: within the line that is being read */
-    size_t line_len;          /* private: its bytes so far */
-    size_t lines;             /* private: lines that are whole */
+    /* Private: the scan. */
+    uint8_t last;    /* the byte before */
+    bool colon;      /* was seen in this line */
+    size_t line_len; /* of this line so far */
+    size_t lines;    /* that are whole */
 
     /* Valid when http_head_feed returned 1. */
     int minor; /* HTTP/1.minor */
     struct http_field fields[HTTP_FIELDS_MAX];
     size_t field_count;
+    struct http_slice named[HTTP_NAMED_MAX]; /* what Connection names */
+    size_t named_count;
     bool has_length, chunked;
     uint64_t length;
     bool close;                /* Connection: close, or 1.0 */
@@ -51,10 +55,9 @@ struct http_head {
     struct http_slice method, target;
     enum http_form form;
     struct http_slice authority; /* of an absolute or authority form */
+    struct http_slice path;      /* with the query; empty for CONNECT, and for an address without a path */
     struct http_slice
-        path; /* with the query; empty for the authority form, and for an absolute one without a path */
-    struct http_slice
-        host;     /* value of the one Host header; at is NULL if there is none (1.1 without it is refused) */
+        host;     /* value of the one Host header; at is NULL if there is none (with CONNECT only) */
     bool expects; /* Expect: 100-continue */
     /* Response. */
     int status; /* 100 to 599 */
@@ -75,6 +78,8 @@ bool http_head_begun(const struct http_head *head);
 enum http_framing http_request_framing(const struct http_head *head);
 enum http_framing http_response_framing(const struct http_head *head, bool to_head);
 
+/* Whether a byte may stand in a token: a method, a header's name. */
+bool http_is_token(uint8_t byte);
 /* Compares a slice with a word, ASCII letters in any case. */
 bool http_is(struct http_slice slice, const char *word);
 /* The same with "-", "_" and "." taken for one: servers behind us may. */

@@ -3,11 +3,12 @@ noinst_LIBRARIES += libguard.a
 libguard_a_SOURCES = \
 	%D%/reason.c %D%/reason.h %D%/reason.def \
 	%D%/client_hello.c %D%/client_hello.h \
-	%D%/path.h %D%/authority.h %D%/http_head.h %D%/http_body.h %D%/http_guard.h \
+	%D%/path.c %D%/path.h %D%/authority.c %D%/authority.h \
+	%D%/http_head.c %D%/http_head.h %D%/http_body.c %D%/http_body.h %D%/http_guard.c %D%/http_guard.h \
 	%D%/dns.h %D%/names.h %D%/socks.h %D%/http_proxy.h
 libguard_a_CFLAGS = $(AM_CFLAGS)
 
-GUARD_TESTS = tests/unit/test_client_hello
+GUARD_TESTS = tests/unit/test_client_hello tests/unit/test_http_guard tests/unit/test_http_guard_back
 check_PROGRAMS += $(GUARD_TESTS)
 TESTS += $(GUARD_TESTS)
 GUARD_PLAIN_LIBS = libguard.a libbase.a $(CRYPTO_LIBS)
@@ -15,6 +16,13 @@ GUARD_TEST_LIBS = $(GUARD_PLAIN_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_client_hello_SOURCES = tests/unit/test_client_hello.c
 tests_unit_test_client_hello_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_client_hello_LDADD = $(GUARD_TEST_LIBS)
+guard_http_world = tests/unit/http_guard_world.h
+tests_unit_test_http_guard_SOURCES = tests/unit/test_http_guard.c $(guard_http_world)
+tests_unit_test_http_guard_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_http_guard_LDADD = $(GUARD_TEST_LIBS)
+tests_unit_test_http_guard_back_SOURCES = tests/unit/test_http_guard_back.c $(guard_http_world)
+tests_unit_test_http_guard_back_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_http_guard_back_LDADD = $(GUARD_TEST_LIBS)
 
 # Fuzz targets; without --enable-fuzzing they replay their corpora as tests (src/wire/local.mk).
 GUARD_FUZZ = tests/fuzz/fuzz_client_hello

@@ -8,7 +8,7 @@
 /* Writes the canonical path of an origin-form target ("/a/b?query") into out, which has room for len + 1
  * bytes, and ends it with a NUL: unreserved characters decoded, hex digits in upper case, runs of slashes
  * made one, then "." and ".." resolved (never above the root). The query, which is not changed, begins at
- * *ret_query of the target (its "?"; len if there is none). In and out may be the same memory. Returns the
+ * *ret_query of the target (its "?"; len if there is none). The two may not overlap. Returns the
  * length of the path, at least 1. False if there is no such form: not beginning with "/", an encoded slash,
  * backslash or NUL, a plain backslash, a fragment, bytes that are not printable ASCII (also in the query), a
  * broken %-code, a dot segment with parameters ("..;x"). */
