@@ -5,10 +5,12 @@ libguard_a_SOURCES = \
 	%D%/client_hello.c %D%/client_hello.h \
 	%D%/path.c %D%/path.h %D%/authority.c %D%/authority.h \
 	%D%/http_head.c %D%/http_head.h %D%/http_body.c %D%/http_body.h %D%/http_guard.c %D%/http_guard.h \
-	%D%/dns.h %D%/names.h %D%/socks.h %D%/http_proxy.h
+	%D%/dns.c %D%/dns.h %D%/names.c %D%/names.h \
+	%D%/socks.c %D%/socks.h %D%/http_proxy.c %D%/http_proxy.h
 libguard_a_CFLAGS = $(AM_CFLAGS)
 
-GUARD_TESTS = tests/unit/test_client_hello tests/unit/test_http_guard tests/unit/test_http_guard_back
+GUARD_TESTS = tests/unit/test_client_hello tests/unit/test_http_guard tests/unit/test_http_guard_back \
+	tests/unit/test_dns tests/unit/test_proxy
 check_PROGRAMS += $(GUARD_TESTS)
 TESTS += $(GUARD_TESTS)
 GUARD_PLAIN_LIBS = libguard.a libbase.a $(CRYPTO_LIBS)
@@ -23,6 +25,12 @@ tests_unit_test_http_guard_LDADD = $(GUARD_TEST_LIBS)
 tests_unit_test_http_guard_back_SOURCES = tests/unit/test_http_guard_back.c $(guard_http_world)
 tests_unit_test_http_guard_back_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_http_guard_back_LDADD = $(GUARD_TEST_LIBS)
+tests_unit_test_dns_SOURCES = tests/unit/test_dns.c
+tests_unit_test_dns_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_dns_LDADD = $(GUARD_TEST_LIBS)
+tests_unit_test_proxy_SOURCES = tests/unit/test_proxy.c
+tests_unit_test_proxy_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_proxy_LDADD = $(GUARD_TEST_LIBS)
 
 # Fuzz targets; without --enable-fuzzing they replay their corpora as tests (src/wire/local.mk).
 GUARD_FUZZ = tests/fuzz/fuzz_client_hello
