@@ -115,10 +115,14 @@ struct h2_session *h2_stream_session(struct h2_stream *stream);
 int32_t h2_stream_id(const struct h2_stream *stream);
 /* Copies as much as the out buffer takes; returns that number (0 to len). Less than len: on_writable comes later. */
 size_t h2_stream_write(struct h2_stream *stream, const void *data, size_t len);
+/* Asks for on_writable as a short write does. */
+void h2_stream_want_writable(struct h2_stream *stream);
 /* Bytes that are in the out buffer and not yet taken by the session. */
 size_t h2_stream_queued(const struct h2_stream *stream);
 /* No more will be written: END_STREAM after what is queued. */
 void h2_stream_end(struct h2_stream *stream);
+/* What the peer still sends is unwanted once our half has ended: the stream is then closed with NO_ERROR. */
+void h2_stream_answer_is_whole(struct h2_stream *stream);
 /* RST_STREAM; on_close follows (maybe from inside this call's next receive or take, never from inside this call). */
 void h2_stream_reset(struct h2_stream *stream, uint32_t code);
 /* n received bytes have left for the other side: gives the window back. */

@@ -133,10 +133,6 @@ const struct error *h2_session_reason(const struct h2_session *session);
 bool h2_session_has_queued(const struct h2_session *session);
 /* Queues all of it even beyond H2_OUT_MAX: for messages that have a limit of their own. */
 void h2_stream_write_whole(struct h2_stream *stream, const void *data, size_t len);
-/* Asks for on_writable as a short write does. */
-void h2_stream_want_writable(struct h2_stream *stream);
-/* What the peer still sends is unwanted once our half has ended: the stream is then closed with NO_ERROR. */
-void h2_stream_answer_is_whole(struct h2_stream *stream);
 /* Tests: memory of sessions created from now on. NULL: malloc. */
 void h2_set_memory(nghttp2_mem *mem);
 

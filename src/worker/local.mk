@@ -2,13 +2,14 @@ noinst_LIBRARIES += libworker.a
 libworker_a_SOURCES = \
 	%D%/flow_proto.h %D%/proto.h %D%/worker.c %D%/worker.h %D%/channel.c %D%/channel.h \
 	%D%/decode.c %D%/decode.h %D%/port.c %D%/port.h %D%/call.c %D%/call.h \
-	%D%/confine.c %D%/confine.h
+	%D%/confine.c %D%/confine.h %D%/flow.c %D%/flow.h %D%/flow_claim.c %D%/flow_claim.h \
+	%D%/flow_internal.h %D%/flow_relay.c
 libworker_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SECCOMP_CFLAGS)
 pkglibexec_PROGRAMS += hutch-worker
 hutch_worker_SOURCES = %D%/main.c
 hutch_worker_CFLAGS = $(libworker_a_CFLAGS)
 hutch_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
-hutch_worker_LDADD = libworker.a libwire.a libbase.a $(WIRE_LIBS) $(SECCOMP_LIBS) $(CRYPTO_LIBS)
+hutch_worker_LDADD = libworker.a libguard.a libwire.a libbase.a $(WIRE_LIBS) $(SECCOMP_LIBS) $(CRYPTO_LIBS)
 
 # hutchd's side of it, a library of its own so that its tests need nothing else of hutchd.
 noinst_LIBRARIES += libguestlink.a
@@ -24,7 +25,7 @@ WORKER_TESTS = tests/unit/test_worker tests/unit/test_guest_link tests/unit/test
 check_PROGRAMS += $(WORKER_TESTS)
 TESTS += $(WORKER_TESTS)
 worker_test_cflags = $(UNIT_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
-worker_test_libs = libguestlink.a libworker.a libwire.a libbase.a $(WIRE_LIBS) $(SECCOMP_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+worker_test_libs = libguestlink.a libworker.a libguard.a libwire.a libbase.a $(WIRE_LIBS) $(SECCOMP_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
 tests_unit_test_worker_CFLAGS = $(worker_test_cflags)
 tests_unit_test_worker_LDADD = $(worker_test_libs)

@@ -4,6 +4,7 @@
 #include "wire/hello.h"
 #include "wire/link.h"
 #include "worker/call.h"
+#include "worker/flow.h"
 
 #include <errno.h>
 #include <string.h>
@@ -187,20 +188,12 @@ static void on_goaway(struct h2_session *session, uint32_t code, void *user)
     uv_timer_start(&port->timer, on_timer, 0, 0);
 }
 
-static void on_refused_data(struct h2_stream *stream, const uint8_t *data, size_t len, void *user)
-{
-    h2_stream_consumed(stream, len);
-    h2_stream_reset(stream, H2_NO_ERROR);
-}
-
-/* Egress: there is no way out of the machine yet; every CONNECT is told so. */
+/* Egress: every CONNECT is a flow. */
 static void on_request(struct h2_session *session, struct h2_stream *stream, const struct h2_head *head,
                        void *user)
 {
-    static const struct h2_stream_ops ops = {.on_data = on_refused_data};
-
-    h2_stream_set_ops(stream, &ops, NULL);
-    h2_respond(stream, 503, NULL, 0, false, NULL);
+    struct port *port = user;
+    flow_begin(port->worker, stream, head);
 }
 
 static void watch_link(struct port *port)
@@ -218,7 +211,7 @@ static void begin_link(struct port *port, const uint8_t *early, size_t early_len
                                            .session.on_request = on_request,
                                            .on_over = on_over};
     bool egress = port->id == PORT_EGRESS;
-    struct h2_options options = {.connect_only = egress};
+    struct h2_options options = {.connect_only = egress, .connect_fields = flow_fields};
     auto(error) struct error *err = NULL;
 
     uv_timer_stop(&port->timer);

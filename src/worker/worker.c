@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "worker/call.h"
 #include "worker/decode.h"
+#include "worker/flow.h"
 #include "worker/port.h"
 
 #include <string.h>
@@ -83,6 +84,11 @@ static void on_message(struct channel *channel, const void *data, size_t len, in
         take_port(worker, data, fd);
         return;
     }
+    if (worker->set_up && type >= WMSG_FLOW_VERDICT && type <= WMSG_FLOW_CUT) {
+        if (!flow_message(worker, type, data, len, fd))
+            refuse(worker);
+        return;
+    }
     cleanup_close(&fd);
     if (type == WMSG_SETUP && len == sizeof(struct wmsg_setup))
         take_setup(worker, data);
@@ -118,6 +124,7 @@ int worker_init(struct worker *worker, uv_loop_t *loop, int fd,
     TAILQ_INIT(&worker->calls);
     uv_timer_init(loop, &worker->wait_timer);
     worker->wait_timer.data = worker;
+    flow_init(worker);
     for (int i = 0; i < PORT_COUNT; i++)
         worker->ports[i] = port_create(worker, (enum guest_port)i);
     return channel_create(loop, fd, WMSG_MAX, &ops, worker, &worker->channel, err);

@@ -11,6 +11,8 @@
 
 struct port;
 struct call;
+struct flow;
+TAILQ_HEAD(flow_list, flow);
 TAILQ_HEAD(call_list, call);
 
 struct worker {
@@ -19,9 +21,14 @@ struct worker {
     struct port *ports[PORT_COUNT];
     struct call_list calls;
     unsigned call_count;
-    uv_timer_t wait_timer; /* runs while calls wait for their port */
-    bool set_up;           /* WMSG_SETUP came */
-    bool running;          /* WMSG_RUNNING */
+    uv_timer_t wait_timer;  /* runs while calls wait for their port */
+    struct flow_list flows; /* egress */
+    uint64_t flow_last;     /* number of the newest */
+    uv_timer_t flow_timer;  /* runs while there are flows */
+    uint64_t flow_clock, flow_tick,
+        flow_stat; /* ms: that the machine ran; of the last tick; of the last stat */
+    bool set_up;   /* WMSG_SETUP came */
+    bool running;  /* WMSG_RUNNING */
     /* hutchd closed the channel or broke the protocol: the worker is of no use any more. code: exit status.
      */
     void (*on_end)(struct worker *worker, int code);
