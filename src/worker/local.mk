@@ -21,7 +21,7 @@ libguestlink_a_SOURCES = \
 libguestlink_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS)
 
 WORKER_TESTS = tests/unit/test_worker tests/unit/test_guest_link tests/unit/test_guest_hostile tests/unit/test_guest_pool \
-	tests/unit/test_guest_agent
+	tests/unit/test_guest_agent tests/unit/test_flow
 check_PROGRAMS += $(WORKER_TESTS)
 TESTS += $(WORKER_TESTS)
 worker_test_cflags = $(UNIT_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
@@ -42,3 +42,6 @@ tests_unit_test_guest_pool_LDADD = $(worker_test_libs)
 tests_unit_test_guest_agent_SOURCES = tests/unit/test_guest_agent.c $(worker_test_world)
 tests_unit_test_guest_agent_CFLAGS = $(worker_test_cflags)
 tests_unit_test_guest_agent_LDADD = $(worker_test_libs)
+tests_unit_test_flow_SOURCES = tests/unit/test_flow.c tests/unit/flow_rig.c tests/unit/flow_rig.h
+tests_unit_test_flow_CFLAGS = $(worker_test_cflags)
+tests_unit_test_flow_LDADD = $(worker_test_libs)

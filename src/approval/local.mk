@@ -1,0 +1,9 @@
+noinst_LIBRARIES += libapproval.a
+libapproval_a_SOURCES = %D%/approval.c %D%/approval.h %D%/approval_internal.h %D%/quota.c %D%/request.c %D%/request.h
+libapproval_a_CFLAGS = $(AM_CFLAGS)
+
+check_PROGRAMS += tests/unit/test_approval
+TESTS += tests/unit/test_approval
+tests_unit_test_approval_SOURCES = tests/unit/test_approval.c
+tests_unit_test_approval_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_approval_LDADD = libapproval.a libbase.a $(CRYPTO_LIBS) $(CMOCKA_LIBS)
