@@ -209,7 +209,7 @@ static bool take_server_end(struct flow *flow)
     flow->server_ended = true;
     if (!flow->guard_begun)
         return true;
-    http_guard_server_end(&flow->guard, &flow->to_guest);
+    http_guard_server_end(&flow->guard);
     if (flow->guard.reason != GUARD_OK) { /* cut in the middle: it must not look whole */
         flow_finish(flow, FLOW_END_UPSTREAM, guard_reason_name(flow->guard.reason));
         return false;

@@ -50,7 +50,7 @@ static void on_message(struct channel *channel, const void *data, size_t len, in
         struct wmsg_port saved = {.type = WMSG_KEY_SAVED, .port = ((const struct wmsg_key *)data)->port};
         rig_tell(rig, &saved, sizeof(saved));
     } else if (type != WMSG_PORT_STATE) {
-        rig->messages = xrealloc(rig->messages, (rig->message_count + 1) * sizeof(*rig->messages));
+        rig->messages = xrealloc(rig->messages, rig->message_count + 1, sizeof(*rig->messages));
         struct rig_message *message = &rig->messages[rig->message_count++];
         message->type = type;
         message->len = len;
@@ -279,8 +279,7 @@ void rig_start(struct rig *rig)
     uv_timer_start(&rig->tick, on_tick, 20, 20);
     assert_int_equal(fd_socketpair(SOCK_SEQPACKET, true, pair, NULL), 0);
     assert_int_equal(worker_init(&rig->worker, &rig->loop, pair[1], on_worker_end, NULL), 0);
-    assert_int_equal(
-        channel_create(&rig->loop, pair[0], sizeof(struct wmsg_item), &ops, rig, &rig->hutchd, NULL), 0);
+    assert_int_equal(channel_create(&rig->loop, pair[0], RIG_MESSAGE_MAX, &ops, rig, &rig->hutchd, NULL), 0);
     rig_tell(rig, &setup, sizeof(setup));
     rig_tell(rig, &running, sizeof(running));
     assert_true(rig_until(rig, rig->guest_fd >= 0, 10000));

@@ -7,7 +7,7 @@
 #include "wire/link.h"
 #include "worker/flow.h"
 
-#define RIG_STREAMS 300
+#define RIG_MESSAGE_MAX 4096
 
 struct rig_stream {
     struct h2_stream *stream; /* NULL: closed */
@@ -30,7 +30,7 @@ struct rig {
     struct rig_message {
         uint32_t type;
         size_t len;
-        uint8_t data[sizeof(struct wmsg_item)];
+        uint8_t data[RIG_MESSAGE_MAX];
     } * messages;
     size_t message_count;
 };
