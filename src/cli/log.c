@@ -116,9 +116,10 @@ static int query_of(const struct args *args, const char *name, char **ret_path, 
     autofree char *encoded = kind ? json_url_encode(kind, strlen(kind)) : NULL;
     autofree char *limit = since || args_has(args, "all") ? xstrdup("") : xasprintf("&limit=%d", LOG_LIMIT);
     autofree char *bound = since ? xasprintf("&since_ns=%lld", (long long)since_ns) : xstrdup("");
-    *ret_path = xasprintf("/v1/events?%s%s%s%s%s%s%s", project ? "project=" : "", project ? project : "",
-                          encoded ? "&kind=" : "", encoded ? encoded : "", bound, limit,
-                          args_has(args, "follow") ? "&follow=1" : "");
+    *ret_path =
+        xasprintf("/v1/events?%s%s%s%s%s%s%s%s", project ? "project=" : "", project ? project : "",
+                  encoded ? "&kind=" : "", encoded ? encoded : "", bound, limit,
+                  args_has(args, "follow") ? "&follow=1" : "", args_has(args, "all") ? "&earlier=1" : "");
     return 0;
 }
 
@@ -158,7 +159,7 @@ static const struct option_spec log_options[] = {
     {"follow", 'f', NULL, N_("go on with what happens")},
     {"kind", 0, "K", N_("only this kind: daemon, exec, file, finding, git, lifecycle, or one as exec.end")},
     {"since", 0, "T", N_("from then on: 2h, 3d, 2026-11-29, 2026-11-29T14:00")},
-    {"all", 'a', NULL, N_("all events, not only the last 1000")},
+    {"all", 'a', NULL, N_("all events, not only the last 1000; also of removed projects of that name")},
     {"all-projects", 0, NULL, N_("of every project")},
     {"json", 0, NULL, N_("one JSON object a line")},
     {NULL},

@@ -14,6 +14,7 @@ struct reader {
     struct events_query query;
     int64_t left; /* rows still to send; -1: no bound */
     size_t got;   /* of this page */
+    bool first;   /* the newest of each project are being sent */
     bool full;    /* the client takes no more for now */
     bool gone;
     uv_idle_t idle; /* the next page, after others had their turn */
@@ -72,6 +73,54 @@ static bool on_row(const struct event *event, void *user)
     return reader->left != 0;
 }
 
+/* The names of all projects, NULL-ended; free_names frees. */
+static char **project_names(struct daemon *daemon)
+{
+    size_t count = 0, kept = 0;
+    autofree char(*ids)[PROJECT_ID_MAX] = projects_ids(daemon->projects, &count);
+    char **names = xnewn(char *, count + 1);
+
+    for (size_t i = 0; i < count; i++) {
+        struct project *project = projects_lock(daemon->projects, ids[i]);
+
+        if (!project)
+            continue;
+        names[kept++] = xstrdup(project->r.name);
+        projects_unlock(daemon->projects);
+    }
+    return names;
+}
+
+static void free_names(char **names)
+{
+    for (size_t i = 0; names[i]; i++)
+        free(names[i]);
+    free(names);
+}
+
+/* Sends the newest of all and of each project, in one go as long as the client takes them. */
+static void send_each(struct reader *reader)
+{
+    auto(error) struct error *err = NULL;
+    char **names = project_names(reader->daemon);
+    struct journal_query query = {
+        .after_seq = reader->query.after,
+        .limit = (size_t)reader->query.limit,
+        .each = (size_t)reader->query.each,
+        .each_of = (const char *const *)names,
+    };
+
+    reader->full = false;
+    if (journal_select(reader->daemon->journal, &query, on_row, reader, &err) < 0) {
+        auto(json) json_t *last = json_from_error(err);
+
+        json_writer_line(reader->writer, last);
+        reader->query.follow = false;
+    }
+    reader->first = reader->full;
+    free_names(names);
+}
+
 /* Sends the next page; true when there is more at once. */
 static bool send_page(struct reader *reader)
 {
@@ -81,12 +130,17 @@ static bool send_page(struct reader *reader)
         .project = reader->query.project,
         .kind = reader->query.kind,
         .session = reader->query.session,
-        .after_seq = reader->query.after,
+        .after_seq =
+            reader->query.after < reader->query.begin ? reader->query.begin - 1 : reader->query.after,
         .since_ts = reader->query.since_ns,
         .limit = newest ? (size_t)reader->query.limit : PAGE_ROWS,
         .newest = newest,
     };
 
+    if (reader->first) {
+        send_each(reader);
+        return false;
+    }
     reader->got = 0;
     reader->full = false;
     if (journal_select(reader->daemon->journal, &query, on_row, reader, &err) < 0) {
@@ -142,7 +196,8 @@ void events_stream(struct daemon *daemon, struct h2_stream *stream, const struct
 
     reader->daemon = daemon;
     reader->query = *query;
-    reader->left = query->limit > 0 ? query->limit : -1;
+    reader->first = query->limit > 0 && query->each > 0 && !query->after;
+    reader->left = query->limit > 0 && !reader->first ? query->limit : -1;
     reader->next = events->readers;
     reader->prev = &events->readers;
     if (reader->next)

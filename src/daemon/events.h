@@ -11,6 +11,9 @@ void events_destroy(struct events *events);
 struct events_query {
     char *project, *kind, *session; /* owned; NULL: all */
     int64_t after, since_ns, limit;
+    int64_t
+        each; /* with limit, at the start: also the newest `each` of every project that is there; 0: not */
+    int64_t begin; /* the lowest number that is wanted; 0: any */
     bool follow;
 };
 /* Answers the stream; takes over the strings of the query. */

@@ -25,16 +25,44 @@ static bool query_number(const struct request *request, const char *key, int64_t
     return true;
 }
 
+static bool take_seq(const struct event *event, void *user)
+{
+    *(int64_t *)user = event->seq;
+    return true;
+}
+
+/* Names are given again: the events of the project that has this one now begin with its making. false: the
+ * client has been told. */
+static bool leave_out_earlier(const struct request *request, struct events_query *query)
+{
+    struct journal_query making = {
+        .project = query->project, .kind = "lifecycle.create", .limit = 1, .newest = true};
+    auto(error) struct error *err = NULL;
+    char id[PROJECT_ID_MAX];
+    int64_t seq = 0;
+
+    if (!query->project || projects_find(request->daemon->projects, query->project, id, NULL) < 0)
+        return true;
+    if (journal_select(request->daemon->journal, &making, take_seq, &seq, &err) < 0) {
+        request_fail(request, err);
+        return false;
+    }
+    query->begin = seq;
+    return true;
+}
+
 static void list_events(const struct request *request, json_t *body)
 {
     struct events_query query = {0};
-    autofree char *follow = NULL;
+    autofree char *follow = NULL, *earlier = NULL;
 
     (void)body;
     if (request_query(request, "project", &query.project) && request_query(request, "kind", &query.kind) &&
         request_query(request, "session", &query.session) && request_query(request, "follow", &follow) &&
         query_number(request, "since_ns", &query.since_ns) && query_number(request, "after", &query.after) &&
-        query_number(request, "limit", &query.limit)) {
+        query_number(request, "limit", &query.limit) && query_number(request, "each", &query.each) &&
+        request_query(request, "earlier", &earlier) &&
+        ((earlier && !strcmp(earlier, "1")) || leave_out_earlier(request, &query))) {
         query.follow = follow && !strcmp(follow, "1");
         events_stream(request->daemon, request->stream, &query);
         return;

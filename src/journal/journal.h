@@ -50,8 +50,8 @@ void journal_close(struct journal *journal);
 int journal_append(struct journal *journal, const struct event *event, bool durable, int64_t *ret_seq,
                    struct error **err);
 
-/* Appends count events (1 or more) as one transaction: all of them or none. *ret_seq (may be NULL) is the last
- * one's number. on_append is called once, with that number. */
+/* Appends count events (1 or more) as one transaction: all of them or none. *ret_seq (may be NULL) is the
+ * last one's number. on_append is called once, with that number. */
 int journal_append_all(struct journal *journal, const struct event *events, size_t count, bool durable,
                        int64_t *ret_seq, struct error **err);
 
@@ -63,7 +63,13 @@ struct journal_query {
     int64_t since_ts;  /* 0: no bound */
     size_t limit;      /* 0: no bound */
     bool newest;       /* with limit: the newest rows, still in ascending order */
+    /* each > 0: the newest `limit` rows of all, and with them the newest `each` rows of every one of these
+     * projects (NULL-ended, JOURNAL_EACH_MAX are looked at), ascending; project, kind and session do not
+     * count. */
+    const char *const *each_of;
+    size_t each;
 };
+#define JOURNAL_EACH_MAX 400
 /* Calls fn for each row in order of seq; stops when fn returns false. Strings live during the call. Appends
  * go on meanwhile, also from fn; fn must not select. */
 int journal_select(struct journal *journal, const struct journal_query *query,

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The text of the query; each parameter is there only when it is asked for, so that the indexes are used. */
@@ -27,6 +28,25 @@ static char *query_text(const struct journal_query *query)
     if (query->newest && query->limit)
         return xasprintf("SELECT * FROM (%s) ORDER BY seq", text);
     return steal(&text);
+}
+
+/* The query for the newest rows of all and of each of some projects: by their numbers, each found by index.
+ */
+static char *each_text(const struct journal_query *query)
+{
+    struct buf sql;
+    buf_init(&sql, 0);
+    buf_printf(&sql, NULL,
+               "SELECT " EVENT_COLUMNS " FROM event WHERE seq > :after AND seq IN (SELECT seq FROM "
+               "(SELECT seq FROM event ORDER BY seq DESC LIMIT :limit)");
+    for (size_t i = 0; query->each_of && query->each_of[i] && i < JOURNAL_EACH_MAX; i++)
+        buf_printf(
+            &sql, NULL,
+            " UNION ALL SELECT seq FROM (SELECT seq FROM event WHERE project = :name%zu ORDER BY seq DESC "
+            "LIMIT :each)",
+            i);
+    buf_printf(&sql, NULL, ") ORDER BY seq");
+    return buf_take_string(&sql);
 }
 
 static void bind_text(sqlite3_stmt *stmt, const char *name, const char *value)
@@ -72,7 +92,7 @@ static struct event event_of(sqlite3_stmt *row)
 static int run_query(struct journal *journal, const struct journal_query *query,
                      bool (*fn)(const struct event *event, void *user), void *user, struct error **err)
 {
-    autofree char *sql = query_text(query);
+    autofree char *sql = query->each ? each_text(query) : query_text(query);
     auto(stmt) sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v2(journal->reader, sql, -1, &stmt, NULL) != SQLITE_OK)
         return store_error(journal->reader, journal->path, err);
@@ -82,6 +102,12 @@ static int run_query(struct journal *journal, const struct journal_query *query,
     bind_text(stmt, ":session", query->session);
     bind_number(stmt, ":since", query->since_ts);
     bind_number(stmt, ":limit", query->limit > INT64_MAX ? INT64_MAX : (int64_t)query->limit);
+    bind_number(stmt, ":each", query->each > INT64_MAX ? INT64_MAX : (int64_t)query->each);
+    for (size_t i = 0; query->each && query->each_of && query->each_of[i] && i < JOURNAL_EACH_MAX; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), ":name%zu", i);
+        bind_text(stmt, name, query->each_of[i]);
+    }
     int step;
     while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct event event = event_of(stmt);

@@ -62,4 +62,15 @@ faults ''
 
 is "with the work given up it goes" '{}' "$(api DELETE '/v1/projects/box?discard_work=1' | last | jq -c .result)"
 is "nothing of it stays" not-found "$(state box)"
+like "its events are there still" 'lifecycle.create' "$(api GET '/v1/events?project=box')"
+up box >/dev/null
+is "another project of the name begins anew" "lifecycle.create 1" \
+    "$(api GET '/v1/events?project=box' | jq -r .kind | head -1) $(api GET '/v1/events?project=box' | grep -c lifecycle.create)"
+is "  the earlier one's events can be asked for" 2 "$(api GET '/v1/events?project=box&earlier=1' | grep -c lifecycle.create)"
+up other >/dev/null
+for i in $(seq 12); do api POST "/v1/projects/other/$([ $((i % 2)) = 1 ] && echo pause || echo resume)" >/dev/null; done
+is "the newest of all" other "$(api GET '/v1/events?limit=5' | jq -r .project | sort -u)"
+out=$(api GET '/v1/events?limit=5&each=3')
+is "  and of each project" "3 box" "$(jq -r .project <<<"$out" | grep box | uniq -c | xargs)"
+is "  in their order, each once" "$(jq .seq <<<"$out" | sort -n -u)" "$(jq .seq <<<"$out")"
 the_end

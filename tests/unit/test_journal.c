@@ -137,6 +137,13 @@ static void queries_select(void **state)
     assert_int_equal(rows.count, 3);
     assert_int_equal(rows.seqs[0], 36);
     assert_int_equal(rows.seqs[2], 40);
+    static const char *const names[] = {"blog", "no-such", NULL};
+    rows = query(journal, &(struct journal_query){.limit = 2, .each = 3, .each_of = names});
+    assert_int_equal(rows.count, 5); /* 41 and 42 of all, 36, 38 and 40 of blog */
+    assert_int_equal(rows.seqs[0], 36);
+    assert_int_equal(rows.seqs[3], 41);
+    rows = query(journal, &(struct journal_query){.limit = 2, .each = 3, .each_of = names, .after_seq = 38});
+    assert_int_equal(rows.count, 3);
     rows = (struct rows){.stop_after = 2, .safe = true};
     assert_ok(journal_select(journal, &(struct journal_query){0}, take, &rows, &err));
     assert_int_equal(rows.count, 2);

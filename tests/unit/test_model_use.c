@@ -71,6 +71,29 @@ static void test_columns_without_values_are_left_out_everywhere(void **state)
     }
 }
 
+static void test_a_project_does_not_show_the_past_of_its_name(void **state)
+{
+    struct screen *screen = *state;
+    assert_shown(screen, "npm ci");
+    screen_event(
+        screen,
+        "{\"seq\":120,\"ts_ns\":1795960900000000000,\"project\":\"shop\",\"kind\":\"lifecycle.remove\","
+        "\"subject\":\"shop\"}");
+    screen_event(
+        screen,
+        "{\"seq\":121,\"ts_ns\":1795960901000000000,\"project\":\"shop\",\"kind\":\"lifecycle.create\","
+        "\"subject\":\"alpine\"}");
+    assert_not_shown(screen, "npm ci");
+    assert_not_shown(screen, "a shell is open");
+    assert_shown(screen, "project is made from template alpine");
+}
+
+static void test_each_projects_events_are_asked_for(void **state)
+{
+    struct screen *screen = *state;
+    assert_int_not_equal(screen_asked(screen, "GET", "/v1/events?follow=1&limit=2000&each=500"), 0);
+}
+
 /* ---- waiting ---- */
 
 static void test_progress_says_what_is_usual(void **state)
@@ -102,6 +125,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_now_is_what_runs),
         TEST(test_columns_without_values_are_left_out_everywhere),
+        TEST(test_a_project_does_not_show_the_past_of_its_name),
+        TEST(test_each_projects_events_are_asked_for),
         TEST(test_progress_says_what_is_usual),
         TEST(test_an_empty_console_says_what_it_is),
     };

@@ -40,6 +40,7 @@ void events_finish(struct events *events)
         event_finish(events_at(events, at));
     free(events->ring);
     free_strings(events->names, events->name_count);
+    free(events->begun);
     free_strings(events->kinds, events->kind_count);
     *events = (struct events){0};
 }
@@ -94,6 +95,11 @@ uint32_t events_project(const struct events *events, const char *name)
         if (!strcmp(events->names[i], name))
             return (uint32_t)i + 1;
     return 0;
+}
+
+bool event_present(const struct events *events, const struct event *event)
+{
+    return !event->project || event->seq >= events->begun[event->project - 1];
 }
 
 const char *event_project(const struct events *events, const struct event *event)
@@ -234,7 +240,8 @@ static bool join(struct events *events, const json_t *json, const char *kind, ui
 /* Commands end with their machine, whether or not their own end is told, now or when it is up again. */
 static void end_with_machine(struct events *events, const char *kind, uint32_t project)
 {
-    static const char *const ends[] = {"lifecycle.stop", "lifecycle.off", "lifecycle.crash"};
+    static const char *const ends[] = {"lifecycle.stop", "lifecycle.off", "lifecycle.crash",
+                                       "lifecycle.remove"};
     bool found = false;
 
     for (size_t i = 0; i < countof(ends); i++)
@@ -331,7 +338,14 @@ size_t events_take(struct events *events, const json_t *json, bool *ret_new)
     events->last_seq = seq;
     autofree char *kind = field_text(json, "kind");
     const char *raw = json_string_value(json_object_get(json, "project"));
+    size_t names = events->name_count;
     size_t project = raw ? number_of(&events->names, &events->name_count, NAMES_MAX, raw) : 0;
+    if (events->name_count > names) {
+        events->begun = xrealloc(events->begun, events->name_count, sizeof(*events->begun));
+        events->begun[names] = 0;
+    }
+    if (project && !strcmp(kind, "lifecycle.create"))
+        events->begun[project - 1] = seq;
     size_t position;
     if (join(events, json, kind, (uint32_t)project, &position))
         return position;

@@ -11,6 +11,7 @@
 
 #define EVENTS_MAX   100000 /* remembered; `hutch log` has the rest */
 #define EVENTS_FIRST 2000   /* asked for at the start */
+#define EVENTS_EACH  500    /* and of each project, however much the others did since */
 #define EVENTS_OPEN  256    /* commands whose end is waited for */
 
 enum event_group { EVENT_EXEC, EVENT_LIFECYCLE, EVENT_FILE, EVENT_GIT, EVENT_FINDING, EVENT_OTHER };
@@ -33,8 +34,9 @@ struct events {
     size_t most;             /* remembered at most: EVENTS_MAX, less in tests */
     int64_t last_seq, first_seq;
     uint64_t dropped;
-    bool cut;     /* the first load left older ones out */
-    char **names; /* of projects, by number - 1 */
+    bool cut;       /* the first load left older ones out */
+    char **names;   /* of projects, by number - 1 */
+    int64_t *begun; /* by the same number: of the newest making of a project of that name, 0: not here */
     size_t name_count;
     char **kinds;
     size_t kind_count;
@@ -54,6 +56,8 @@ struct event *events_find(const struct events *events, int64_t seq, size_t *ret_
 const char *event_kind(const struct events *events, const struct event *event);
 /* The number of a project's name (as hutchd has it), 0: no event of it. */
 uint32_t events_project(const struct events *events, const char *name);
+/* Whether an event is of the project that has its name now, not of one that was removed. */
+bool event_present(const struct events *events, const struct event *event);
 const char *event_text(const struct event *event);
 const char *event_project(const struct events *events, const struct event *event);
 /* "ok", "exit 1", "runs", "failed", "timed out"; "" for what has no outcome. ret: at least 24 bytes. */

@@ -244,7 +244,9 @@ static void take_event(struct app *app, const json_t *json, struct effects *effe
         return;
     const struct event *event = events_at(&app->events, position);
     struct list *timeline = &app->lists[VIEW_TIMELINE];
-    if (event->parent) /* comes below another row */
+    if (fresh && !strcmp(event_kind(&app->events, event), "lifecycle.create"))
+        list_restate(timeline); /* the rows of a removed project of that name go */
+    else if (event->parent)     /* comes below another row */
         list_news(timeline);
     else if (fresh)
         list_grown(timeline);
@@ -277,7 +279,7 @@ static void ask_events(struct app *app, struct effects *effects)
         return;
     autofree char *path = app->events.last_seq
                               ? xasprintf("/v1/events?follow=1&after=%lld", (long long)app->events.last_seq)
-                              : xasprintf("/v1/events?follow=1&limit=%d", EVENTS_FIRST);
+                              : xasprintf("/v1/events?follow=1&limit=%d&each=%d", EVENTS_FIRST, EVENTS_EACH);
     app->events_ns = 0;
     app->events_call = app_call(app, EFFECT_LINES, "GET", path, NULL, take_events, effects)->id;
 }

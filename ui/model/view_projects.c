@@ -63,7 +63,7 @@ static const struct event *running(const struct app *app, const struct project *
     const struct event *shell = NULL;
     for (size_t i = events->open_count; i-- > 0;) {
         const struct event *event = events_at(events, events->open[i] - 1);
-        if (!event || strcmp(event_project(events, event), project->raw_name) != 0)
+        if (!event || event->ended || strcmp(event_project(events, event), project->raw_name) != 0)
             continue;
         if (strcmp(event_text(event), SHELL) != 0)
             return event;

@@ -35,7 +35,7 @@ static uint64_t identity(const struct app *app, size_t position)
 static bool shows(const struct app *app, size_t position)
 {
     const struct event *event = events_at(&app->events, position);
-    return event->project == app->event_project &&
+    return event->project == app->event_project && event_present(&app->events, event) &&
            !(event->parent && events_at(&app->events, event->parent - 1));
 }
 
