@@ -301,12 +301,15 @@ static void entry_finish(struct ini_entry *entry)
     for (size_t i = 0; i < entry->item_count; i++)
         free(entry->items[i]);
     free(entry->items);
+    free(entry->places);
 }
 
-static void entry_add(struct ini_entry *entry, const char *text)
+static void entry_add(struct ini_entry *entry, const struct value *value)
 {
     entry->items = xrealloc(entry->items, entry->item_count + 2, sizeof(char *));
-    entry->items[entry->item_count++] = xstrdup(text);
+    entry->places = xrealloc(entry->places, entry->item_count + 1, sizeof(*entry->places));
+    entry->places[entry->item_count] = (struct ini_place){value->line, value->column};
+    entry->items[entry->item_count++] = xstrdup(value->text);
     entry->items[entry->item_count] = NULL;
 }
 
@@ -326,7 +329,7 @@ static int take(void *user, const char *section, const char *key, const char *nu
             free(last->items[0]);
             last->item_count = 0;
         }
-        entry_add(last, value->text);
+        entry_add(last, value);
         return 1;
     }
     const char *gap = strchr(section, ' ');
@@ -342,7 +345,7 @@ static int take(void *user, const char *section, const char *key, const char *nu
         entry_finish(&entry);
         return 0;
     }
-    entry_add(&entry, value->text);
+    entry_add(&entry, value);
     ini->entries = xrealloc(ini->entries, ini->count + 1, sizeof(entry));
     ini->entries[ini->count++] = entry;
     return 1;
@@ -476,4 +479,14 @@ int ini_error(const struct ini *ini, const struct ini_entry *entry, struct error
     autofree char *words = xvasprintf(format, args);
     va_end(args);
     return error_set(err, ERROR_INVALID, "%s:%d:%d: %s", ini->file, entry->line, entry->value_column, words);
+}
+
+int ini_place_error(const struct ini *ini, struct ini_place place, struct error **err, const char *format,
+                    ...)
+{
+    va_list args;
+    va_start(args, format);
+    autofree char *words = xvasprintf(format, args);
+    va_end(args);
+    return error_set(err, ERROR_INVALID, "%s:%d:%d: %s", ini->file, place.line, place.column, words);
 }

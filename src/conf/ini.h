@@ -17,13 +17,19 @@
 #define INI_ENTRY_MAX 4096          /* keys of a file */
 #define INI_NAME_MAX  32            /* bytes of a section's word, of its name, of a key */
 
+/* From 1, in characters. */
+struct ini_place {
+    int line, column;
+};
+
 /* One key as read. items: the value's lines, first line first (a plain value has one; "key =" followed by
  * indented lines has those only). */
 struct ini_entry {
     char *section; /* "repo" */
     char *name;    /* "app" of [repo app], or NULL */
     char *key;
-    char **items; /* NULL-ended, at least one */
+    char **items;             /* NULL-ended, at least one */
+    struct ini_place *places; /* of the items, one each */
     size_t item_count;
     int line, column; /* of the key, from 1 */
     int value_column; /* of the first item, on that line */
@@ -52,5 +58,8 @@ const char *ini_value(const struct ini *ini, const char *section, const char *ke
 /* "file:line:column: words" as ERROR_INVALID. */
 int ini_error(const struct ini *ini, const struct ini_entry *entry, struct error **err, const char *format,
               ...) __attribute__((format(printf, 4, 5)));
+/* The same at an item's place. */
+int ini_place_error(const struct ini *ini, struct ini_place place, struct error **err, const char *format,
+                    ...) __attribute__((format(printf, 4, 5)));
 
 #endif

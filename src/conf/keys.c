@@ -47,6 +47,7 @@ const char *key_nearest(enum key_kind kind, const char *section, const char *wri
 
 const char *key_kind_name(enum key_kind kind)
 {
-    static const char *const names[] = {"template", "configuration", "base"};
+    static const char *const names[] = {"template",     "configuration", "base",
+                                        "project file", "rules file",    "preset"};
     return names[kind];
 }

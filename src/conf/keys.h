@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum key_kind { KEY_TEMPLATE, KEY_USER, KEY_BASE };
+enum key_kind { KEY_TEMPLATE, KEY_USER, KEY_BASE, KEY_PROJECT, KEY_RULES, KEY_PRESET };
 
 enum key_type {
     KEY_WORD,   /* [A-Za-z0-9._+:~-]+ */
@@ -35,7 +35,7 @@ const struct key *key_find(enum key_kind kind, const char *section, const char *
 const struct key *key_section(enum key_kind kind, const char *section);
 /* The nearest section (section NULL) or key of a section to what was written, or NULL. */
 const char *key_nearest(enum key_kind kind, const char *section, const char *written);
-/* "template", "configuration", "base": for messages. */
+/* "template", "configuration", "base", "project file", "rules file", "preset": for messages. */
 const char *key_kind_name(enum key_kind kind);
 
 #endif

@@ -3,6 +3,10 @@ libimage_a_SOURCES = %D%/image.h %D%/base.c %D%/build.c %D%/host.c %D%/host.h %D
 	%D%/progress.c %D%/progress.h %D%/runner.c %D%/runner.h
 
 templatesdir = $(pkgdatadir)/templates
+presetsdir = $(templatesdir)/presets
+dist_presets_DATA = templates/presets/containers.ini templates/presets/debian.ini templates/presets/git-hosts.ini \
+	templates/presets/go.ini templates/presets/node.ini templates/presets/python.ini templates/presets/rust.ini \
+	templates/presets/telemetry-off.ini templates/presets/user-content.ini
 dist_templates_DATA = templates/debian-12.ini templates/debian-13.ini templates/debian.sh
 dist_man_MANS += doc/hutch-template.5
 

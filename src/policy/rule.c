@@ -178,3 +178,16 @@ char *rule_target(const struct rule *rule)
     buf_finish(&out);
     return text;
 }
+
+bool rule_is_about(const struct rule *rule, const struct rule *mask)
+{
+    if (rule->target != mask->target)
+        return false;
+    if (rule->target == TARGET_CIDR
+            ? rule->cidr.length != mask->cidr.length || !address_equal(&rule->cidr.base, &mask->cidr.base)
+            : !host_equal(&rule->host, &mask->host))
+        return false;
+    return mask->port_form == PORT_EVERY ||
+           (mask->port_form == rule->port_form && mask->port_count == rule->port_count &&
+            !memcmp(mask->ports, rule->ports, mask->port_count * sizeof(mask->ports[0])));
+}

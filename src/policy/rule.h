@@ -91,9 +91,11 @@ void rule_free(struct rule *rule);
 AUTO_DEFINE(rule, struct rule *, rule_free);
 /* The canonical text without the effect: what stands in a list of an INI file. Points into rule->text. */
 const char *rule_item(const struct rule *rule);
-/* Target and ports alone ("docs.rs", "*.debian.org:80"): what "-TARGET" of a project takes out of a preset.
- * The caller frees. */
+/* Target and ports alone ("docs.rs", "*.debian.org:80"). The caller frees. */
 char *rule_target(const struct rule *rule);
+/* Is the rule about what a mask names: the same target, and the same ports if the mask has some? The mask of
+ * "-TARGET" in a project's presets is rule_parse of "deny TARGET". */
+bool rule_is_about(const struct rule *rule, const struct rule *mask);
 
 const char *rule_effect_name(enum rule_effect effect);
 const char *rule_layer_name(enum rule_layer layer);

@@ -501,12 +501,12 @@ int rule_parse(const char *text, size_t len, const struct rule_origin *origin, s
             return -ERROR_INVALID;
     if (check_whole(&parser) < 0)
         return -ERROR_INVALID;
-    if (rule->uploads == UPLOADS_UNSAID)
-        rule->uploads = parser.origin->uploads;
     rule->layer = parser.origin->layer;
     rule->source = xstrdup(parser.origin->source);
     rule->line = parser.origin->line;
-    rule_print(rule);
+    rule_print(rule); /* before what the preset says of all its lines: the text is of this line alone */
+    if (rule->uploads == UPLOADS_UNSAID)
+        rule->uploads = parser.origin->uploads;
     *ret_rule = steal(&rule);
     return 0;
 }

@@ -15,7 +15,7 @@ static void check_host(const char *text, size_t len, enum host_mode mode)
     char canonical[HOST_FORMAT_MAX];
     if (host_parse(text, len, mode, &host, NULL) < 0)
         return;
-    require(host.len > 0 && host.len <= HOST_NAME_MAX && strlen(host.text) == host.len);
+    require(host.len > 0 && host.len <= HOST_TEXT_MAX && strlen(host.text) == host.len);
     for (size_t i = 0; i < host.len; i++)
         require(host.text[i] > ' ' && host.text[i] < 0x7f && !(host.text[i] >= 'A' && host.text[i] <= 'Z'));
     host_format(&host, 0, canonical);

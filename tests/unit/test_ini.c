@@ -189,25 +189,33 @@ static void files_are_loaded(void **state)
     assert_int_equal(ini_load(missing, KEY_TEMPLATE, &none, NULL), -ERROR_NOT_FOUND);
 }
 
-/* Every key is in the man page, with its section. */
-static void keys_are_documented(void **state)
+/* Every key of a kind is in its man page, with its section. */
+static void check_page(const char *name, enum key_kind kind)
 {
-    (void)state;
     const char *top = getenv("srcdir");
-    autofree char *path = xasprintf("%s/doc/hutch-template.5", top ? top : ".");
+    autofree char *path = xasprintf("%s/doc/%s", top ? top : ".", name);
     autofree char *page = NULL;
     assert_ok(file_read(path, 1 << 20, &page, NULL, &err));
     for (size_t i = 0; i < key_count; i++) {
-        if (key_table[i].kind != KEY_TEMPLATE)
+        if (key_table[i].kind != kind)
             continue;
         autofree char *section =
             xasprintf(".Ss [%s%s]\\&\n", key_table[i].section, key_table[i].named ? " NAME" : "");
         autofree char *key = xasprintf(".It Cm %s\n", key_table[i].key);
         const char *at = strstr(page, section);
         if (!at || !strstr(at, key))
-            fail_msg("hutch-template.5 has no \"%s\" under [%s]", key_table[i].key, key_table[i].section);
+            fail_msg("%s has no \"%s\" under [%s]", name, key_table[i].key, key_table[i].section);
         assert_true(*key_table[i].help && *key_table[i].when && *key_table[i].who);
     }
+}
+
+static void keys_are_documented(void **state)
+{
+    (void)state;
+    check_page("hutch-template.5", KEY_TEMPLATE);
+    check_page("hutch-rules.5", KEY_PROJECT);
+    check_page("hutch-rules.5", KEY_RULES);
+    check_page("hutch-rules.5", KEY_PRESET);
 }
 
 int main(void)

@@ -346,6 +346,32 @@ static void what_is_missing_is_a_rule(void **state)
     }
 }
 
+static void a_mask_takes_out_its_target(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule, *mask;
+        bool about;
+    } cases[] = {
+        {"allow docs.rs", "deny docs.rs", true},
+        {"allow docs.rs:80", "deny docs.rs", true},
+        {"allow docs.rs uploads=yes", "deny DOCS.RS:443", true},
+        {"allow docs.rs:80", "deny docs.rs:443", false},
+        {"allow docs.rs:{80,443} proto=http", "deny docs.rs:{443,80}", true},
+        {"allow *.docs.rs", "deny docs.rs", false},
+        {"allow *.docs.rs", "deny *.docs.rs", true},
+        {"allow **.docs.rs", "deny *.docs.rs", false},
+        {"allow 192.0.2.0/24:443", "deny 192.0.2.0/24", true},
+        {"allow 192.0.2.0/24:443", "deny 192.0.2.0/25", false},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        auto(rule) struct rule *rule = parse(cases[i].rule);
+        auto(rule) struct rule *mask = parse(cases[i].mask);
+        if (rule_is_about(rule, mask) != cases[i].about)
+            fail_msg("\"%s\" and \"%s\"", cases[i].rule, cases[i].mask);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +386,7 @@ int main(void)
         cmocka_unit_test(an_expired_rule_matches_nothing),
         cmocka_unit_test(order_of_specificity),
         cmocka_unit_test(what_is_missing_is_a_rule),
+        cmocka_unit_test(a_mask_takes_out_its_target),
     };
     alarm(60);
     return cmocka_run_group_tests_name("policy rule", tests, NULL, NULL);
