@@ -5,6 +5,7 @@
 
 #include <langinfo.h>
 #include <locale.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,11 +37,18 @@ static const char *wanted(void)
     return NULL;
 }
 
+/* Whether a locale's name says UTF-8; what another one shows would be rubbish. */
+static bool says_utf8(const char *locale)
+{
+    const char *codeset = strchr(locale, '.');
+    return codeset && (strncasecmp(codeset, ".UTF-8", 6) == 0 || strncasecmp(codeset, ".utf8", 5) == 0);
+}
+
 /* The person's locale, or C.UTF-8 in its place: the screen shows all characters then. */
 static void take_locale(void)
 {
     const char *locale = wanted();
-    if (setlocale(LC_ALL, "") || !locale || !setlocale(LC_ALL, "C.UTF-8"))
+    if (setlocale(LC_ALL, "") || !locale || !says_utf8(locale) || !setlocale(LC_ALL, "C.UTF-8"))
         return;
     autofree char *language = xstrndup(locale, strcspn(locale, ".@"));
     setenv("LANGUAGE", language, 0);

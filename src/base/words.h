@@ -7,8 +7,9 @@
 #include <libintl.h>
 
 /* Takes the person's locale and finds the catalogue: in $HUTCH_LOCALEDIR, else in po/locale beside the running
- * program (a build tree), else where it was installed. Only a UTF-8 locale has translations. A locale that this
- * host does not have is C.UTF-8, in its language if the C library lets it. Call once, before threads. */
+ * program (a build tree), else where it was installed. Only a UTF-8 locale has translations. A UTF-8
+ * locale that this host does not have is C.UTF-8, in its language if the C library lets it. Call once, before
+ * threads. */
 void words_begin(void);
 /* The translation of a message, or the message itself; "" and NULL are returned as they are. Static, safe to
  * keep. */

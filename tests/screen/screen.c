@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,9 +57,11 @@ void screen_keys(struct screen *screen, const char *names)
 
 void screen_type(struct screen *screen, const char *text)
 {
-    for (; *text; text++) {
+    int32_t code;
+    for (; *text; text += text_decode(text, strlen(text), &code)) {
         struct message message = {.type = MESSAGE_KEY};
-        message.key = (struct key_event){.type = KEY_EVENT_CODE, .code = (unsigned char)*text};
+        text_decode(text, strlen(text), &code);
+        message.key = (struct key_event){.type = KEY_EVENT_CODE, .code = (uint32_t)code};
         send(screen, &message);
     }
 }

@@ -7,7 +7,7 @@ libview_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 if HAVE_CMOCKA
 SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/unit/test_model_app tests/unit/test_model_terminal \
 	tests/screen/test_screen \
-	tests/screen/test_views tests/unit/test_model_views tests/unit/test_model_use
+	tests/screen/test_views tests/unit/test_model_views tests/screen/test_words tests/unit/test_model_use
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
 check_LIBRARIES += libscreentest.a
@@ -40,4 +40,7 @@ tests_unit_test_model_use_LDADD = $(SCREEN_TEST_LIBS)
 tests_screen_test_screen_SOURCES = tests/screen/test_screen.c
 tests_screen_test_screen_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_screen_test_screen_LDADD = $(SCREEN_TEST_LIBS)
+tests_screen_test_words_SOURCES = tests/screen/test_words.c
+tests_screen_test_words_CFLAGS = $(SCREEN_TEST_CFLAGS) -DHUTCH_TEST_LOCALE='"$(abs_top_builddir)/po/locale"'
+tests_screen_test_words_LDADD = $(SCREEN_TEST_LIBS)
 endif
