@@ -52,7 +52,6 @@ static enum http_proxy_result feed_http(struct http_proxy *proxy, const void *da
 {
     struct http_head *head = &proxy->head;
     struct authority authority;
-    *ret_used = len;
     int whole = http_head_feed(head, data, len, ret_used);
     if (whole == 0)
         return HTTP_PROXY_MORE;
@@ -87,7 +86,10 @@ enum http_proxy_result http_proxy_feed(struct http_proxy *proxy, const void *dat
         proxy->reason = GUARD_SOCKS_VERSION;
         return HTTP_PROXY_REFUSED;
     }
-    return feed_http(proxy, data, len, ret_used, out);
+    enum http_proxy_result result = feed_http(proxy, data, len, ret_used, out);
+    if (result != HTTP_PROXY_REQUEST)
+        *ret_used = len;
+    return result;
 }
 
 void http_proxy_granted(const struct http_proxy *proxy, struct buf *to_client, struct buf *to_server)

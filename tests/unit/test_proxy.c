@@ -197,6 +197,8 @@ static void N04_N15_authorities_and_other_requests(void **state)
         enum guard_reason reason;
     } cases[] = {
         {"CONNECT good.test HTTP/1.1\r\n\r\n", GUARD_AUTHORITY},
+        {"CONNECT good.test HTTP/1.1\r\n\r\nmore of it", GUARD_AUTHORITY},
+        {"CONNECT good test:443 HTTP/1.1\r\n\r\nmore", GUARD_HTTP_LINE},
         {"CONNECT good.test: HTTP/1.1\r\n\r\n", GUARD_AUTHORITY},
         {"CONNECT good.test:0 HTTP/1.1\r\n\r\n", GUARD_AUTHORITY},
         {"CONNECT good.test:0443 HTTP/1.1\r\n\r\n", GUARD_AUTHORITY},
