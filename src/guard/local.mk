@@ -33,7 +33,7 @@ tests_unit_test_proxy_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_proxy_LDADD = $(GUARD_TEST_LIBS)
 
 # Fuzz targets; without --enable-fuzzing they replay their corpora as tests (src/wire/local.mk).
-GUARD_FUZZ = tests/fuzz/fuzz_client_hello
+GUARD_FUZZ = tests/fuzz/fuzz_client_hello tests/fuzz/fuzz_http_guard tests/fuzz/fuzz_dns tests/fuzz/fuzz_proxy
 check_PROGRAMS += $(GUARD_FUZZ)
 if !FUZZING
 TESTS += $(GUARD_FUZZ)
@@ -42,3 +42,15 @@ tests_fuzz_fuzz_client_hello_SOURCES = tests/fuzz/fuzz_client_hello.c $(FUZZ_MAI
 tests_fuzz_fuzz_client_hello_CFLAGS = $(UNIT_CFLAGS)
 tests_fuzz_fuzz_client_hello_LDFLAGS = $(FUZZER_FLAGS)
 tests_fuzz_fuzz_client_hello_LDADD = $(GUARD_PLAIN_LIBS)
+tests_fuzz_fuzz_http_guard_SOURCES = tests/fuzz/fuzz_http_guard.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_http_guard_CFLAGS = $(UNIT_CFLAGS)
+tests_fuzz_fuzz_http_guard_LDFLAGS = $(FUZZER_FLAGS)
+tests_fuzz_fuzz_http_guard_LDADD = $(GUARD_PLAIN_LIBS)
+tests_fuzz_fuzz_dns_SOURCES = tests/fuzz/fuzz_dns.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_dns_CFLAGS = $(UNIT_CFLAGS)
+tests_fuzz_fuzz_dns_LDFLAGS = $(FUZZER_FLAGS)
+tests_fuzz_fuzz_dns_LDADD = $(GUARD_PLAIN_LIBS)
+tests_fuzz_fuzz_proxy_SOURCES = tests/fuzz/fuzz_proxy.c $(FUZZ_MAIN)
+tests_fuzz_fuzz_proxy_CFLAGS = $(UNIT_CFLAGS)
+tests_fuzz_fuzz_proxy_LDFLAGS = $(FUZZER_FLAGS)
+tests_fuzz_fuzz_proxy_LDADD = $(GUARD_PLAIN_LIBS)
