@@ -120,6 +120,72 @@ static void test_an_empty_console_says_what_it_is(void **state)
     assert_shown(screen, "own log: hutch exec shop");
 }
 
+/* ---- several rows ---- */
+
+static void test_acts_go_to_the_marked_rows(void **state)
+{
+    struct screen *screen = *state;
+    refresh(screen, "api", "{\"id\":\"p2\",\"name\":\"api\",\"state\":\"run\"}");
+    screen_forget(screen);
+    screen_keys(screen, "Home m m m");
+    assert_shown(screen, "3 rows are marked");
+    screen_keys(screen, "z"); /* docs is saved: it cannot be paused, the others can */
+    assert_shown(screen, "pause: ");
+    assert_int_not_equal(screen_asked(screen, "POST", "/v1/projects/shop/pause"), 0);
+    uint64_t api = screen_asked(screen, "POST", "/v1/projects/api/pause");
+    uint64_t shop = screen_asked(screen, "POST", "/v1/projects/shop/pause");
+    assert_int_not_equal(api, 0);
+    assert_int_equal(screen_asked(screen, "POST", "/v1/projects/docs/"), 0);
+    assert_int_equal(screen->app->lists[VIEW_PROJECTS].mark_count, 0);
+    screen_fail(screen, shop, ERROR_STATE, "the disk is full");
+    screen_fail(screen, api, ERROR_STATE, "\"api\" is away");
+    assert_shown(screen, "shop: the disk is full; \"api\" is away");
+}
+
+static void test_several_are_removed_by_their_number(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "Home m j m Delete");
+    assert_shown(screen, "remove: shop, docs?");
+    screen_type(screen, "shop");
+    screen_keys(screen, "Enter");
+    assert_int_equal(screen_asked(screen, "DELETE", "/v1/projects/"), 0);
+    screen_keys(screen, "^u");
+    screen_type(screen, "all 2");
+    screen_keys(screen, "Enter");
+    assert_int_not_equal(screen_asked(screen, "DELETE", "/v1/projects/shop"), 0);
+    assert_int_not_equal(screen_asked(screen, "DELETE", "/v1/projects/docs"), 0);
+    assert_int_equal(screen_asked(screen, "DELETE", "/v1/projects/api"), 0);
+}
+
+static void test_a_marked_row_that_goes_away_is_named(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "Home m m");
+    screen_keys(screen, "K");
+    assert_shown(screen, "stop: shop, api?");
+    screen_event(
+        screen,
+        "{\"seq\":150,\"ts_ns\":9000000000000000000,\"project\":\"api\",\"kind\":\"lifecycle.remove\"}");
+    screen_fail(screen, screen_asked(screen, "GET", "/v1/projects/api"), ERROR_NOT_FOUND, "gone");
+    screen_keys(screen, "y");
+    assert_int_not_equal(screen_asked(screen, "POST", "/v1/projects/shop/stop"), 0);
+    assert_int_equal(screen_asked(screen, "POST", "/v1/projects/api/"), 0);
+    assert_shown(screen, "not done: api: it went away");
+}
+
+static void test_what_is_said_of_a_project_goes_with_it(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "Home z");
+    assert_shown(screen, "the same key resumes it");
+    screen_event(
+        screen,
+        "{\"seq\":150,\"ts_ns\":9000000000000000000,\"project\":\"shop\",\"kind\":\"lifecycle.remove\"}");
+    screen_fail(screen, screen_asked(screen, "GET", "/v1/projects/shop"), ERROR_NOT_FOUND, "gone");
+    assert_not_shown(screen, "the same key resumes it");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +195,10 @@ int main(void)
         TEST(test_each_projects_events_are_asked_for),
         TEST(test_progress_says_what_is_usual),
         TEST(test_an_empty_console_says_what_it_is),
+        TEST(test_acts_go_to_the_marked_rows),
+        TEST(test_several_are_removed_by_their_number),
+        TEST(test_a_marked_row_that_goes_away_is_named),
+        TEST(test_what_is_said_of_a_project_goes_with_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ void act_cancel(struct app *app)
 {
     free_words(&app->confirm.words);
     free(app->confirm.name);
+    many_free(&app->confirm);
     app->confirm = (struct confirm){0};
     if (app->input_use == INPUT_NAME)
         app->input_use = INPUT_NONE;
@@ -48,6 +49,8 @@ bool act_now(const struct app *app, enum view_id view, enum action action)
     const struct view *of = view_table[act_row(app, view, &identity, action)];
     if (!act_of_row(of, action))
         return true;
+    if (many_wanted(app, view, action))
+        return many_able(app, view, action);
     return identity && !app->lists[view].gone && !(of->able && of->able(app, identity, action));
 }
 
@@ -105,8 +108,10 @@ static void perform(struct app *app, enum view_id view, uint64_t identity, enum 
         app_say(app, STYLE_WARN, _("%s does not work here"), action_label(action));
         return;
     }
-    if (way_back)
+    if (way_back) {
         app_say(app, STYLE_NORMAL, "%s", way_back);
+        app->notice_about = view == VIEW_PROJECTS ? identity : 0;
+    }
     app->changed = true;
 }
 
@@ -141,9 +146,26 @@ static void ask(struct app *app, const struct confirm *confirm)
     }
 }
 
+static void begin_many(struct app *app, enum view_id view, enum action action, bool asked,
+                       struct effects *effects)
+{
+    struct confirm confirm;
+    if (!many_begin(app, view, action, asked, &confirm))
+        return;
+    ask(app, &confirm);
+    if (confirm.weight > WEIGHT_MILD)
+        return;
+    many_go_on(app, &app->confirm, effects);
+    act_cancel(app);
+}
+
 void act_begin(struct app *app, enum view_id view, uint64_t identity, enum action action, bool asked,
                struct effects *effects)
 {
+    if (many_wanted(app, view, action)) {
+        begin_many(app, view, action, asked, effects);
+        return;
+    }
     view = act_row(app, view, &identity, action);
     const struct view *of = view_table[view];
     if (refuse_gone(app, view, identity))
@@ -180,6 +202,11 @@ void act_begin(struct app *app, enum view_id view, uint64_t identity, enum actio
 static void go_on(struct app *app, struct effects *effects)
 {
     struct confirm confirm = app->confirm;
+    if (confirm.count) {
+        many_go_on(app, &confirm, effects);
+        act_cancel(app);
+        return;
+    }
     autofree char *name = name_of(app, confirm.view, confirm.identity);
     const struct view *of = view_table[confirm.view];
     const char *why = name && of->able ? of->able(app, confirm.identity, confirm.action) : NULL;

@@ -85,6 +85,7 @@ void app_free(struct app *app)
     free(app->repository);
     free(app->input_error);
     free(app->notice);
+    free(app->batch_words);
     free(app->title);
     free(app);
 }
@@ -309,6 +310,7 @@ void app_say(struct app *app, enum style style, const char *format, ...)
     free(app->notice);
     app->notice = text_safe(words);
     app->notice_style = style;
+    app->notice_about = 0;
     app->changed = true;
 }
 

@@ -53,7 +53,10 @@ struct confirm {
     enum weight weight;
     enum view_id view;
     uint64_t identity;
-    char *name; /* of the row when the key was pressed */
+    char *name;     /* of the row when the key was pressed; of several: what is to be typed */
+    uint64_t *rows; /* of several: those that were marked and can; count 0: identity alone */
+    char **names;
+    size_t count;
     struct act_words words;
 };
 
@@ -118,6 +121,10 @@ struct app {
     uint64_t entry_last;
     char *notice; /* the line above the key bar says this until the next key; NULL: the newest entry */
     enum style notice_style;
+    uint64_t notice_about; /* the project that it is about: it goes with it; 0: none */
+    uint64_t batch, batch_last,
+        batch_said;    /* acts on several rows: that is begun; given last; of batch_words */
+    char *batch_words; /* what failed of it */
 
     struct terminal *terminal; /* NULL: none is attached */
     bool terminal_full, terminal_only, terminal_begun;
@@ -193,6 +200,18 @@ void info_update(struct app *app);
  * least y/n, for acts that were chosen with Enter. */
 void act_begin(struct app *app, enum view_id view, uint64_t identity, enum action action, bool ask,
                struct effects *effects);
+/* ---- act_many.c ---- */
+/* Whether an act of a view goes to its marked rows; whether one of them can. */
+bool many_wanted(const struct app *app, enum view_id view, enum action action);
+bool many_able(const struct app *app, enum view_id view, enum action action);
+/* The question for all of them (owned by the caller: act_cancel); false: none can, and that was said. */
+bool many_begin(struct app *app, enum view_id view, enum action action, bool asked, struct confirm *ret);
+/* Does it to each that still is what was meant, names the others, and takes the marks away. */
+void many_go_on(struct app *app, const struct confirm *confirm, struct effects *effects);
+/* One of a batch failed later: it is said with those that did before. */
+void many_failed(struct app *app, uint64_t batch, const char *name, const struct error *error);
+void many_free(struct confirm *confirm);
+
 /* A key while a question is open. */
 void act_answer(struct app *app, const struct key_event *key, struct effects *effects);
 void act_cancel(struct app *app);

@@ -304,6 +304,12 @@ static void do_mark(struct app *app, struct effects *effects)
     if (here(app)->cursor) {
         list_mark(here(app), here(app)->cursor);
         move(app, 1);
+        size_t count = here(app)->mark_count;
+        if (count)
+            app_say(app, STYLE_NORMAL,
+                    ngettext("%zu row is marked: acts go to it; Esc takes the mark away",
+                             "%zu rows are marked: acts go to all of them; Esc takes the marks away", count),
+                    count);
     }
 }
 

@@ -101,6 +101,15 @@ void feed_take_project(struct app *app, const json_t *json)
     app_news(app, VIEW_PROJECTS);
 }
 
+/* What is said about a project goes with it. */
+static void forget_notice(struct app *app)
+{
+    if (!app->notice_about || projects_find(&app->projects, app->notice_about))
+        return;
+    free(steal(&app->notice));
+    app->notice_about = 0;
+}
+
 static void take_refreshed(struct app *app, struct call *call, const struct message *message,
                            struct effects *effects)
 {
@@ -110,6 +119,7 @@ static void take_refreshed(struct app *app, struct call *call, const struct mess
     project->asked = 0;
     if (message->error && message->error->code == ERROR_NOT_FOUND) {
         projects_remove(&app->projects, call->number);
+        forget_notice(app);
         app_news(app, VIEW_PROJECTS);
         return;
     }
@@ -164,6 +174,7 @@ static void take_projects(struct app *app, struct call *call, const struct messa
         return;
     }
     projects_end(&app->projects);
+    forget_notice(app);
     app_news(app, VIEW_PROJECTS);
     choose_first(app);
     if (app->projects_again)

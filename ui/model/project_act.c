@@ -99,7 +99,6 @@ static void say_loss(struct app *app, struct project *project, const struct erro
 {
     char discard[24] = "", terminal[24] = "";
     const struct bindings *bindings = &app->settings.bindings;
-    project->loses = (free(project->loses), xstrdup(error->message));
     bindings_key(bindings, KEYMAP_PROJECT, ACTION_DISCARD, discard);
     bindings_key(bindings, KEYMAP_PROJECT, !strcmp(project->state, "run") ? ACTION_TERMINAL : ACTION_START,
                  terminal);
@@ -116,11 +115,18 @@ static void take(struct app *app, struct call *call, const struct message *messa
     struct work *work = work_find(app, call->number);
     struct project *project = work ? projects_named(&app->projects, work->raw_name) : NULL;
     act_log_end(app, call->entry, message->error, NULL);
-    if (message->error && message->error->code == ERROR_WOULD_LOSE && project)
+    bool loses = message->error && message->error->code == ERROR_WOULD_LOSE && project;
+    if (loses)
+        project->loses = (free(project->loses), xstrdup(message->error->message));
+    if (message->error && work && work->batch)
+        many_failed(app, work->batch, work->name, message->error);
+    else if (loses)
         say_loss(app, project, message->error);
     else if (message->error)
         app_say(app, STYLE_BAD, "%s%s%s", message->error->message, message->error->hint ? "; " : "",
                 message->error->hint ? message->error->hint : "");
+    if (message->error && project)
+        app->notice_about = project->number;
     if (message->body && json_object_get(message->body, "name"))
         feed_take_project(app, message->body);
     if (project)

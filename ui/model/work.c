@@ -65,6 +65,7 @@ uint64_t work_begin(struct app *app, enum work_kind kind, const char *raw_name, 
     struct work *work = &works->list[works->count++];
     *work = (struct work){.number = ++works->last,
                           .entry = entry,
+                          .batch = app->batch,
                           .kind = kind,
                           .action = action,
                           .raw_name = xstrdup(raw_name),

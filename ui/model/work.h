@@ -21,6 +21,7 @@ struct work_step {
     bool bytes, warning;
 };
 struct work {
+    uint64_t batch;         /* of acts on several rows, 0: alone */
     uint64_t number, entry; /* entry: its line in the log of acts */
     enum work_kind kind;
     enum work_state state;
