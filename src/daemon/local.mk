@@ -8,11 +8,11 @@ libdaemon_a_SOURCES = \
 	%D%/quit_client.h %D%/reconcile.c %D%/relay.c %D%/relay.h %D%/remove.c %D%/routes_event.c \
 	%D%/routes_file.c %D%/routes_host.c %D%/routes_project.c %D%/routes_session.c %D%/routes_template.c \
 	%D%/server.c %D%/server.h %D%/show.c %D%/show.h %D%/state.c %D%/state.h %D%/state_rows.c \
-	%D%/state_store.h %D%/steps.def %D%/up.c %D%/work.c %D%/work.h
+	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/steps.def %D%/up.c %D%/work.c %D%/work.h
 DAEMON_CFLAGS = $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBVIRT_CFLAGS) $(CRYPTO_CFLAGS)
 libdaemon_a_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
-DAEMON_LIBS = libdaemon.a libguestlink.a librepo.a libimage.a libvm.a libjournal.a libconf.a libwire.a libbase.a $(WIRE_LIBS) \
-	$(SQLITE_LIBS) $(LIBVIRT_LIBS) $(INIH_LIBS) $(CRYPTO_LIBS)
+DAEMON_LIBS = libdaemon.a libapproval.a libguestlink.a libpolicy.a librepo.a libimage.a libvm.a libjournal.a libconf.a libwire.a libbase.a $(WIRE_LIBS) \
+	$(SQLITE_LIBS) $(POLICY_LIBS) $(LIBVIRT_LIBS) $(INIH_LIBS) $(CRYPTO_LIBS)
 pkglibexec_PROGRAMS += hutchd
 hutchd_SOURCES = %D%/main.c
 hutchd_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)

@@ -59,6 +59,23 @@ static const char *const migrations[] = {
     "NULL,"
     " started_ns INTEGER NOT NULL, pty INTEGER NOT NULL, subject TEXT NOT NULL, PRIMARY KEY (project, id)) "
     "STRICT;",
+    /* a request's number is never used twice; frozen_*: what the machine stands still for, recorded before */
+    "CREATE TABLE requests (id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, boot TEXT NOT NULL,"
+    " session TEXT NOT NULL, verb TEXT NOT NULL, key TEXT NOT NULL, subject TEXT NOT NULL, fields TEXT NOT "
+    "NULL,"
+    " owner TEXT NOT NULL, generation INTEGER NOT NULL, tier TEXT NOT NULL, scopes INTEGER NOT NULL,"
+    " state TEXT NOT NULL, asked_ms INTEGER NOT NULL, changed_ms INTEGER NOT NULL, attempts INTEGER NOT NULL,"
+    " digest TEXT NOT NULL, scope TEXT NOT NULL, duration_s INTEGER NOT NULL, reason TEXT NOT NULL,"
+    " by_whom TEXT NOT NULL) STRICT;"
+    "CREATE INDEX requests_open ON requests (state) WHERE state IN ('held', 'frozen', 'waiting');"
+    "CREATE TABLE grants (id INTEGER PRIMARY KEY AUTOINCREMENT, request INTEGER NOT NULL, scope TEXT NOT "
+    "NULL,"
+    " deny INTEGER NOT NULL, host TEXT NOT NULL, port INTEGER NOT NULL, proto TEXT NOT NULL,"
+    " project TEXT NOT NULL, session TEXT NOT NULL, command TEXT NOT NULL, private_address TEXT NOT NULL,"
+    " created INTEGER NOT NULL, expires INTEGER NOT NULL, uses INTEGER NOT NULL, uid INTEGER NOT NULL,"
+    " tty TEXT NOT NULL, generation INTEGER NOT NULL, digest TEXT NOT NULL) STRICT;"
+    "ALTER TABLE projects ADD COLUMN frozen_boot TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE projects ADD COLUMN frozen_for INTEGER NOT NULL DEFAULT 0;",
 };
 
 int state_fail(struct state *state, struct error **err)

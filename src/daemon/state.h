@@ -62,11 +62,13 @@ struct record {
     unsigned cpus;
     uint64_t memory, disk;
     int64_t created_ns;
-    bool made;      /* its first `up` went through once */
-    enum step step; /* begun and not finished */
-    bool saved;     /* suspend.img is the machine's present state */
-    char boot[17];  /* this boot: made at each cold start */
-    char *failure;  /* why the last operation failed, or NULL */
+    bool made;            /* its first `up` went through once */
+    enum step step;       /* begun and not finished */
+    bool saved;           /* suspend.img is the machine's present state */
+    char frozen_boot[17]; /* it was made to stand still in this boot … */
+    int64_t frozen_for;   /* … for this request; 0: it was not. Recorded before, cleared after */
+    char boot[17];        /* this boot: made at each cold start */
+    char *failure;        /* why the last operation failed, or NULL */
     struct repo_row *repos;
     size_t repo_count;
 };

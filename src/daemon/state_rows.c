@@ -69,14 +69,16 @@ static int save_project(struct state *state, const struct record *r, struct erro
         state,
         "INSERT INTO projects (id, uuid, name, folder, template, base, user, cpu_model, kernel_options, "
         "cpus, memory, disk,"
-        " created_ns, made, step, saved, boot, failure) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
         " ON CONFLICT (id) DO UPDATE SET name=excluded.name, folder=excluded.folder, "
         "template=excluded.template,"
         " base=excluded.base, user=excluded.user, cpu_model=excluded.cpu_model, "
         "kernel_options=excluded.kernel_options,"
         " cpus=excluded.cpus, memory=excluded.memory, disk=excluded.disk, made=excluded.made, "
         "step=excluded.step,"
-        " saved=excluded.saved, boot=excluded.boot, failure=excluded.failure",
+        " saved=excluded.saved, boot=excluded.boot, failure=excluded.failure,"
+        " frozen_boot=excluded.frozen_boot, frozen_for=excluded.frozen_for",
         err);
     const char *texts[] = {r->id,   r->uuid, r->name,      r->folder,        r->template,
                            r->base, r->user, r->cpu_model, r->kernel_options};
@@ -94,6 +96,8 @@ static int save_project(struct state *state, const struct record *r, struct erro
     sqlite3_bind_int(stmt, 16, r->saved);
     bind_text(stmt, 17, r->boot);
     bind_text(stmt, 18, r->failure);
+    bind_text(stmt, 19, r->frozen_boot);
+    sqlite3_bind_int64(stmt, 20, r->frozen_for);
     if (sqlite3_step(stmt) != SQLITE_DONE) {
         int rc = sqlite3_errcode(state->db) == SQLITE_CONSTRAINT
                      ? error_set(err, ERROR_EXISTS, "a project \"%s\" is there already", r->name)
@@ -243,6 +247,8 @@ static void read_record(sqlite3_stmt *stmt, struct record *r)
     r->saved = sqlite3_column_int(stmt, 15) != 0;
     column_field(stmt, 16, r->boot, sizeof(r->boot));
     r->failure = column_text(stmt, 17);
+    column_field(stmt, 18, r->frozen_boot, sizeof(r->frozen_boot));
+    r->frozen_for = sqlite3_column_int64(stmt, 19);
 }
 
 int state_load(struct state *state, void (*fn)(const struct record *record, void *user), void *user,
@@ -255,7 +261,8 @@ int state_load(struct state *state, void (*fn)(const struct record *record, void
     stmt = state_prepare(
         state,
         "SELECT id, uuid, name, folder, template, base, user, cpu_model, kernel_options, cpus, memory, disk,"
-        " created_ns, made, step, saved, boot, failure FROM projects ORDER BY created_ns, id",
+        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for FROM projects ORDER BY "
+        "created_ns, id",
         err);
     while (stmt && code == 0 && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct record record;

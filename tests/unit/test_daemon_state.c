@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/spawn.h"
-#include "daemon/state.h"
+#include "daemon/state_requests.h"
 
 #include <signal.h>
 #include <string.h>
@@ -52,6 +52,8 @@ static void make(struct record *r, const char *id, const char *name)
         .made = true,
         .step = STEP_SUSPEND_SAVE,
         .saved = true,
+        .frozen_boot = "0123456789abcdef",
+        .frozen_for = 31,
         .failure = xstrdup("why"),
     };
     snprintf(r->id, sizeof(r->id), "%s", id);
@@ -133,6 +135,8 @@ static void assert_same(const struct record *a, const struct record *b)
         assert_same_text(a->repos[i].commit, b->repos[i].commit);
         assert_same_text(a->repos[i].target, b->repos[i].target);
         assert_int_equal(a->repos[i].done, b->repos[i].done);
+        assert_string_equal(a->frozen_boot, b->frozen_boot);
+        assert_int_equal(a->frozen_for, b->frozen_for);
     }
 }
 
@@ -287,6 +291,108 @@ static void survives_kills(void **unused)
     }
 }
 
+struct seen {
+    size_t requests, grants;
+    struct grant grant;
+    char subject[64];
+    enum approval_state state;
+};
+
+static void see_request(const struct approval_request *request, void *user)
+{
+    struct seen *seen = user;
+
+    seen->requests++;
+    seen->state = request->state;
+    snprintf(seen->subject, sizeof(seen->subject), "%s", request->subject);
+}
+
+static void see_grant(const struct grant *grant, void *user)
+{
+    struct seen *seen = user;
+
+    seen->grants++;
+    seen->grant = *grant;
+}
+
+static struct grant grant_for(const char *authority)
+{
+    struct request request;
+    struct grant grant;
+
+    assert_int_equal(request_parse(authority, strlen(authority), 0, &request, NULL), 0);
+    request.project = "p1";
+    request.proto = proto_of_port(request.port);
+    assert_int_equal(grant_init(&request, SCOPE_PROJECT, 1u << SCOPE_PROJECT, false, 0, &grant, NULL), 0);
+    grant.request_id = 7;
+    return grant;
+}
+
+/* Requests and grants: what is open comes back, numbers are never used twice. */
+static void requests_come_back(void **unused)
+{
+    char p[] = "p1", none[] = "", verb[] = "CONNECT", key[] = "docs.rs:443/tls", fields[] = "{\"a\":1}",
+         owner[] = "egress", words[] = "no uploads";
+    struct approval_request request = {.project = p,
+                                       .boot = none,
+                                       .session = none,
+                                       .verb = verb,
+                                       .key = key,
+                                       .subject = key,
+                                       .fields = fields,
+                                       .owner = owner,
+                                       .reason = none,
+                                       .by = none,
+                                       .tier = APPROVAL_UNUSUAL,
+                                       .scopes = 3,
+                                       .state = APPROVAL_HELD},
+                            back;
+    struct state *state;
+    struct seen seen = {0};
+
+    (void)unused;
+    assert_int_equal(state_open(path, &state, NULL), 0);
+    assert_int_equal(state_request_save(state, &request, NULL), 0);
+    assert_true(request.id > 0);
+    int64_t first = request.id;
+    struct grant grant = grant_for("docs.rs:443"), v6 = grant_for("[2001:db8::1]:22");
+    assert_int_equal(state_grant_save(state, &grant, NULL), 0);
+    assert_int_equal(state_grant_save(state, &v6, NULL), 0);
+    v6.uses = 5;
+    assert_int_equal(state_grant_save(state, &v6, NULL), 0);
+    assert_int_equal(state_grant_delete(state, grant.id, NULL), 0);
+    state_close(state);
+
+    assert_int_equal(state_open(path, &state, NULL), 0);
+    assert_int_equal(state_requests_open(state, see_request, &seen, NULL), 0);
+    assert_int_equal(seen.requests, 1);
+    assert_int_equal(seen.state, APPROVAL_HELD);
+    assert_string_equal(seen.subject, key);
+    assert_int_equal(state_grants_load(state, see_grant, &seen, NULL), 0);
+    assert_int_equal(seen.grants, 1);
+    assert_true(host_equal(&seen.grant.host, &v6.host));
+    assert_int_equal(seen.grant.port, 22);
+    assert_int_equal(seen.grant.proto, v6.proto);
+    assert_int_equal(seen.grant.uses, 5);
+    assert_int_equal(seen.grant.expires, v6.expires);
+    request.state = APPROVAL_DENIED;
+    request.reason = words;
+    assert_int_equal(state_request_save(state, &request, NULL), 0);
+    seen.requests = 0;
+    assert_int_equal(state_requests_open(state, see_request, &seen, NULL), 0);
+    assert_int_equal(seen.requests, 0);
+    assert_int_equal(state_request_load(state, first, &back, NULL), 0);
+    assert_int_equal(back.state, APPROVAL_DENIED);
+    assert_int_equal(back.tier, APPROVAL_UNUSUAL);
+    assert_string_equal(back.reason, words);
+    state_request_finish(&back);
+    request.id = 0;
+    assert_int_equal(state_request_save(state, &request, NULL), 0);
+    assert_true(request.id > first);
+    assert_int_equal(state_request_load(state, 99, &back, NULL), -ERROR_NOT_FOUND);
+    state_close(state);
+}
+
 static void run_sql(const char *sql)
 {
     const char *argv[] = {"sqlite3", path, sql, NULL};
@@ -339,6 +445,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_are_taken_once, setup, teardown),
         cmocka_unit_test_setup_teardown(all_goes_with_a_project, setup, teardown),
         cmocka_unit_test_setup_teardown(survives_kills, setup, teardown),
+        cmocka_unit_test_setup_teardown(requests_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(other_versions, setup, teardown),
         cmocka_unit_test_setup_teardown(damage, setup, teardown),
         cmocka_unit_test(steps_have_names),

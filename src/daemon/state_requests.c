@@ -1,0 +1,293 @@
+#include "daemon/state_requests.h"
+
+#include "base/alloc.h"
+#include "daemon/state_store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void bind_text(sqlite3_stmt *stmt, int column, const char *text)
+{
+    sqlite3_bind_text(stmt, column, text ? text : "", -1, SQLITE_STATIC);
+}
+
+static char *column_text(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    return xstrdup(text ? text : "");
+}
+
+static void column_field(sqlite3_stmt *stmt, int column, char *to, size_t size)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    snprintf(to, size, "%s", text ? text : "");
+}
+
+/* ---- requests ---- */
+
+#define REQUEST_COLUMNS                                                                                      \
+    "id, project, boot, session, verb, key, subject, fields, owner, generation, tier, scopes, state, "       \
+    "asked_ms, changed_ms, attempts, digest, scope, duration_s, reason, by_whom"
+
+static void bind_request(sqlite3_stmt *stmt, const struct approval_request *r)
+{
+    const char *texts[] = {r->project, r->boot, r->session, r->verb, r->key, r->subject, r->fields, r->owner};
+
+    if (r->id)
+        sqlite3_bind_int64(stmt, 1, r->id);
+    for (size_t i = 0; i < countof(texts); i++)
+        bind_text(stmt, (int)i + 2, texts[i]);
+    sqlite3_bind_int64(stmt, 10, r->generation);
+    bind_text(stmt, 11, approval_tier_name(r->tier));
+    sqlite3_bind_int64(stmt, 12, r->scopes);
+    bind_text(stmt, 13, approval_state_name(r->state));
+    sqlite3_bind_int64(stmt, 14, r->asked_ms);
+    sqlite3_bind_int64(stmt, 15, r->changed_ms);
+    sqlite3_bind_int64(stmt, 16, r->attempts);
+    bind_text(stmt, 17, r->digest);
+    bind_text(stmt, 18, approval_scope_name(r->scope));
+    sqlite3_bind_int64(stmt, 19, r->duration_s);
+    bind_text(stmt, 20, r->reason);
+    bind_text(stmt, 21, r->by);
+}
+
+int state_request_save(struct state *state, struct approval_request *request, struct error **err)
+{
+    int rc = -ERROR_IO;
+
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt = state_prepare(
+        state,
+        "INSERT INTO requests (" REQUEST_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+        " ON CONFLICT (id) DO UPDATE SET boot=excluded.boot, session=excluded.session,"
+        " subject=excluded.subject, fields=excluded.fields, generation=excluded.generation,"
+        " tier=excluded.tier, scopes=excluded.scopes, state=excluded.state, changed_ms=excluded.changed_ms,"
+        " attempts=excluded.attempts, digest=excluded.digest, scope=excluded.scope,"
+        " duration_s=excluded.duration_s, reason=excluded.reason, by_whom=excluded.by_whom",
+        err);
+    if (stmt) {
+        bind_request(stmt, request);
+        rc = state_finish_stmt(state, stmt, err);
+        if (!rc && !request->id)
+            request->id = sqlite3_last_insert_rowid(state->db);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return rc;
+}
+
+/* Words that this hutch does not know make the strictest of it: a critical question that allows nothing. */
+static void read_request(sqlite3_stmt *stmt, struct approval_request *r)
+{
+    char **texts[] = {&r->project, &r->boot,    &r->session, &r->verb,
+                      &r->key,     &r->subject, &r->fields,  &r->owner};
+    char word[16];
+    int n;
+
+    *r = (struct approval_request){.id = sqlite3_column_int64(stmt, 0)};
+    for (size_t i = 0; i < countof(texts); i++)
+        *texts[i] = column_text(stmt, (int)i + 1);
+    r->generation = sqlite3_column_int64(stmt, 9);
+    column_field(stmt, 10, word, sizeof(word));
+    n = approval_tier_read(word);
+    r->tier = n < 0 ? APPROVAL_CRITICAL : (enum approval_tier)n;
+    r->scopes = n < 0 ? 0 : (unsigned)sqlite3_column_int64(stmt, 11);
+    column_field(stmt, 12, word, sizeof(word));
+    n = approval_state_read(word);
+    r->state = n < 0 ? APPROVAL_GONE : (enum approval_state)n;
+    r->asked_ms = sqlite3_column_int64(stmt, 13);
+    r->changed_ms = sqlite3_column_int64(stmt, 14);
+    r->attempts = (uint32_t)sqlite3_column_int64(stmt, 15);
+    column_field(stmt, 16, r->digest, sizeof(r->digest));
+    column_field(stmt, 17, word, sizeof(word));
+    n = approval_scope_read(word);
+    r->scope = n < 0 ? APPROVAL_ONCE : (enum approval_scope)n;
+    r->duration_s = sqlite3_column_int64(stmt, 18);
+    r->reason = column_text(stmt, 19);
+    r->by = column_text(stmt, 20);
+}
+
+void state_request_finish(struct approval_request *r)
+{
+    char **texts[] = {&r->project, &r->boot,   &r->session, &r->verb,   &r->key,
+                      &r->subject, &r->fields, &r->owner,   &r->reason, &r->by};
+
+    for (size_t i = 0; i < countof(texts); i++) {
+        free(*texts[i]);
+        *texts[i] = NULL;
+    }
+}
+
+int state_requests_open(struct state *state, void (*fn)(const struct approval_request *request, void *user),
+                        void *user, struct error **err)
+{
+    struct approval_request *rows = NULL;
+    size_t count = 0;
+    int rc = SQLITE_DONE, code = -ERROR_IO;
+
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt = state_prepare(state,
+                                       "SELECT " REQUEST_COLUMNS " FROM requests WHERE state IN "
+                                       "('held', 'frozen', 'waiting') ORDER BY id",
+                                       err);
+    if (stmt) {
+        while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+            rows = xrealloc(rows, count + 1, sizeof(*rows));
+            read_request(stmt, &rows[count++]);
+        }
+        code = rc == SQLITE_DONE ? 0 : state_fail(state, err);
+        sqlite3_finalize(stmt);
+    }
+    pthread_mutex_unlock(&state->lock);
+    /* fn may save: not under the lock */
+    for (size_t i = 0; i < count; i++) {
+        if (!code)
+            fn(&rows[i], user);
+        state_request_finish(&rows[i]);
+    }
+    free(rows);
+    return code;
+}
+
+int state_request_load(struct state *state, int64_t id, struct approval_request *ret_request,
+                       struct error **err)
+{
+    int code = -ERROR_IO;
+
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt = state_prepare(state, "SELECT " REQUEST_COLUMNS " FROM requests WHERE id = ?", err);
+    if (stmt) {
+        sqlite3_bind_int64(stmt, 1, id);
+        int rc = sqlite3_step(stmt);
+        if (rc == SQLITE_ROW) {
+            read_request(stmt, ret_request);
+            code = 0;
+        } else if (rc == SQLITE_DONE) {
+            code = error_set(err, ERROR_NOT_FOUND, "there is no request %lld", (long long)id);
+        } else {
+            code = state_fail(state, err);
+        }
+        sqlite3_finalize(stmt);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return code;
+}
+
+/* ---- grants ---- */
+
+#define GRANT_COLUMNS                                                                                        \
+    "id, request, scope, deny, host, port, proto, project, session, command, private_address, created, "     \
+    "expires, uses, uid, tty, generation, digest"
+
+int state_grant_save(struct state *state, struct grant *grant, struct error **err)
+{
+    char address[ADDRESS_FORMAT_MAX] = "", host[HOST_FORMAT_MAX];
+    int rc = -ERROR_IO;
+
+    if (grant->has_private)
+        address_format(&grant->private_address, address);
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt =
+        state_prepare(state,
+                      "INSERT INTO grants (" GRANT_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+                      " ON CONFLICT (id) DO UPDATE SET expires=excluded.expires, uses=excluded.uses",
+                      err);
+    if (stmt) {
+        if (grant->id)
+            sqlite3_bind_int64(stmt, 1, (int64_t)grant->id);
+        sqlite3_bind_int64(stmt, 2, (int64_t)grant->request_id);
+        bind_text(stmt, 3, grant_scope_name(grant->scope));
+        sqlite3_bind_int(stmt, 4, grant->deny);
+        bind_text(stmt, 5, host_format(&grant->host, 0, host));
+        sqlite3_bind_int(stmt, 6, grant->port);
+        bind_text(stmt, 7, proto_name(grant->proto));
+        bind_text(stmt, 8, grant->project);
+        bind_text(stmt, 9, grant->session);
+        bind_text(stmt, 10, grant->command);
+        bind_text(stmt, 11, address);
+        sqlite3_bind_int64(stmt, 12, grant->created);
+        sqlite3_bind_int64(stmt, 13, grant->expires);
+        sqlite3_bind_int64(stmt, 14, (int64_t)grant->uses);
+        sqlite3_bind_int64(stmt, 15, grant->uid);
+        bind_text(stmt, 16, grant->tty);
+        sqlite3_bind_int64(stmt, 17, (int64_t)grant->generation);
+        bind_text(stmt, 18, grant->digest);
+        rc = state_finish_stmt(state, stmt, err);
+        if (!rc && !grant->id)
+            grant->id = (uint64_t)sqlite3_last_insert_rowid(state->db);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return rc;
+}
+
+int state_grant_delete(struct state *state, uint64_t id, struct error **err)
+{
+    int rc = -ERROR_IO;
+
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt = state_prepare(state, "DELETE FROM grants WHERE id = ?", err);
+    if (stmt) {
+        sqlite3_bind_int64(stmt, 1, (int64_t)id);
+        rc = state_finish_stmt(state, stmt, err);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return rc;
+}
+
+static enum proto read_proto(const char *word)
+{
+    for (int i = PROTO_ANY; i <= PROTO_TCP; i++)
+        if (!strcmp(word, proto_name((enum proto)i)))
+            return (enum proto)i;
+    return PROTO_ANY; /* matches nothing: a grant's proto is never ANY */
+}
+
+/* False: what is stored makes no grant; it is left out. */
+static bool read_grant(sqlite3_stmt *stmt, struct grant *grant)
+{
+    char host[HOST_FORMAT_MAX], word[16], address[ADDRESS_FORMAT_MAX];
+
+    *grant = (struct grant){.id = (uint64_t)sqlite3_column_int64(stmt, 0),
+                            .request_id = (uint64_t)sqlite3_column_int64(stmt, 1)};
+    column_field(stmt, 2, word, sizeof(word));
+    grant->scope = grant_scope_from_name(word);
+    grant->deny = sqlite3_column_int(stmt, 3) != 0;
+    column_field(stmt, 4, host, sizeof(host));
+    grant->port = (uint16_t)sqlite3_column_int(stmt, 5);
+    column_field(stmt, 6, word, sizeof(word));
+    grant->proto = read_proto(word);
+    column_field(stmt, 7, grant->project, sizeof(grant->project));
+    column_field(stmt, 8, grant->session, sizeof(grant->session));
+    column_field(stmt, 9, grant->command, sizeof(grant->command));
+    column_field(stmt, 10, address, sizeof(address));
+    grant->has_private = address[0] != '\0';
+    grant->created = sqlite3_column_int64(stmt, 11);
+    grant->expires = sqlite3_column_int64(stmt, 12);
+    grant->uses = (uint64_t)sqlite3_column_int64(stmt, 13);
+    grant->uid = (uint32_t)sqlite3_column_int64(stmt, 14);
+    column_field(stmt, 15, grant->tty, sizeof(grant->tty));
+    grant->generation = (uint64_t)sqlite3_column_int64(stmt, 16);
+    column_field(stmt, 17, grant->digest, sizeof(grant->digest));
+    if (grant->has_private && address_parse(address, strlen(address), &grant->private_address, NULL) < 0)
+        return false;
+    return grant->scope != SCOPE_COUNT && grant->proto != PROTO_ANY &&
+           host_parse(host, strlen(host), HOST_REQUEST, &grant->host, NULL) == 0;
+}
+
+int state_grants_load(struct state *state, void (*fn)(const struct grant *grant, void *user), void *user,
+                      struct error **err)
+{
+    int rc = SQLITE_DONE, code = -ERROR_IO;
+
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt = state_prepare(state, "SELECT " GRANT_COLUMNS " FROM grants ORDER BY id", err);
+    if (stmt) {
+        struct grant grant;
+        while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+            if (read_grant(stmt, &grant))
+                fn(&grant, user);
+        code = rc == SQLITE_DONE ? 0 : state_fail(state, err);
+        sqlite3_finalize(stmt);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return code;
+}
