@@ -398,13 +398,24 @@ static void want_timer(struct app *app, int64_t due_ns, struct effects *effects)
     app->timer_ns = due_ns;
 }
 
+/* Whether a command that is shown here goes on. */
+static bool timeline_runs(const struct app *app)
+{
+    for (size_t i = 0; i < app->events.open_count && app->tab == VIEW_TIMELINE; i++) {
+        const struct event *event = events_at(&app->events, app->events.open[i] - 1);
+        if (event && event->project == app->event_project && !event->ended)
+            return true;
+    }
+    return false;
+}
+
 /* The clock of the title changes with the minute, and once a second what runs gets older. */
 static int64_t clock_due(const struct app *app)
 {
     const struct list *list = &app->lists[app_view(app)];
     if (list->more || (list->filter.on && list->stale))
         return app->now_ns + SECOND / 100;
-    bool ticks = (app->events.open_count > 0 || works_run(app) || sessions_run(app)) && !app->terminal_only;
+    bool ticks = (timeline_runs(app) || works_run(app) || sessions_run(app)) && !app->terminal_only;
     if (app->lists[app->tab].stale && app->lists[app->tab].sort >= 0)
         ticks = true;
     if (app->terminal && terminal_ticks(app->terminal))
