@@ -6,6 +6,10 @@ the peers (sshd, qemu-guest-agent, the raw virtio-serial port, a plain `virsh st
 """
 import json, os, re, shutil, socket, statistics, subprocess, sys, tempfile, threading, time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import screen
+
 BUILD = os.path.abspath(sys.argv[1])
 WRITE = "--write" in sys.argv
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5"))
@@ -317,7 +321,11 @@ def report():
     text = "\n".join(lines) + "\n"
     print("\n" + text)
     if WRITE:
-        open(os.path.join(TOP, "doc", "bench.md"), "w").write(text)
+        screen.put_machines(text)
 
 
 main()
+section = screen.measure(BUILD)
+print("\n" + section)
+if WRITE:
+    screen.put(section)
