@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# hutch.1 against the program: the same verbs in the same order with the same options, and the exit statuses of error.def. TAP.
+# hutch.1 against the program: the same verbs in the same order with the same options, and the exit statuses of
+# error.def; hutch-screen.1 against the tables of ui/. TAP.
 set -u
 build=${BUILD:-.}
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -48,8 +49,21 @@ while IFS= read -r about; do
     case $text in *"$about"*) ;; *) same "error.def: $about" "$about" "" ;; esac
 done < <(sed -nE 's/^X\([A-Z_]+, +"[a-z-]+", +([02-9]|1[0-9]+), +[0-9]+, +"(.*)"\)$/\2/p' "$source/src/base/error.def")
 
+# The page of the screen: every act, option, style and map of the tables, in their order, and every key.
+screen=$build/doc/hutch-screen.1
+names() { sed -nE "s/^X\([A-Z_0-9]+, \"([^\"]*)\".*/\1/p" "$source/ui/$1"; }
+section() { sed -n "/^\.Sh $1\$/,/^\.Sh /p" "$screen" | sed 's/\\&//g; s/\\-/-/g; s/\\(ha/^/g; s/\\e/\\/g'; }
+same "the acts" "$(names actions.def)" "$(section ACTIONS | sed -n 's/^\.It Cm "\(.*\)"$/\1/p')"
+same "the options" "$(sed -nE 's/^X\([A-Z_]+, "([a-z]+)", "([a-z-]+)", [A-Z_]+, "([^"]*)".*/[\1] \2 = \3/p' "$source/ui/options.def")" \
+    "$(section OPTIONS | sed -nE 's/^\.It Li (\[[a-z]+\]) Cm ([a-z-]+) No = Li "(.*)"$/\1 \2 = \3/p')"
+same "the styles" "$(names styles.def)" "$(section STYLES | sed -n 's/^\.It Cm "\(.*\)"$/\1/p')"
+same "the keys" "$(sed -nE 's/^X\([A-Z_]+, "([^"]+)", [A-Z_0-9]+\)$/\1/p' "$source/ui/keys.def" | sort)" \
+    "$(section KEYS | sed -nE 's/^\.Ic "(.*)"( ,)?$/\1/p' | sort)"
+grep -q "pause the machine" "$screen" && grep -q "hutch rm {project}" "$screen"
+same "help and command lines" 0 $?
+
 if command -v mandoc >/dev/null; then
-    same "mandoc has nothing to say" "" "$(mandoc -T lint -W warning "$page" 2>&1)"
+    same "mandoc has nothing to say" "" "$(mandoc -T lint -W warning "$page" "$screen" 2>&1)"
 fi
 echo "1..$tests"
 [ $failed = 0 ]
