@@ -25,6 +25,8 @@ void http_guard_init(struct http_guard *guard, const struct http_guard_options *
     guard->port = options->port;
     guard->websocket = options->websocket;
     guard->one_request = options->one_request;
+    guard->on_response = options->on_response;
+    guard->user = options->user;
     http_head_init(&guard->from_client, HTTP_REQUEST);
     http_head_init(&guard->from_server, HTTP_RESPONSE);
 }
@@ -280,8 +282,11 @@ enum http_guard_result http_guard_client(struct http_guard *guard, const void *d
 }
 
 /* The head of a response goes on as it came, but for what concerns the connection. */
-static void put_response(const struct http_head *head, bool last, struct buf *out)
+static void put_response(const struct http_guard *guard, bool last, struct buf *out)
 {
+    const struct http_head *head = &guard->from_server;
+    if (guard->on_response && (head->status >= 200 || head->status == 101))
+        guard->on_response(head->status, guard->user);
     const char *line = (const char *)buf_data(&head->bytes);
     put(out, line, (size_t)(strchr(line, '\n') - line) + 1);
     put_fields(head, out);
@@ -330,7 +335,7 @@ static enum http_guard_result interim(struct http_guard *guard, struct buf *to_c
         return bad_response(guard, GUARD_HTTP_SWITCH, to_client);
     if (++guard->interim > HTTP_INTERIM_MAX)
         return bad_response(guard, GUARD_HTTP_RESPONSE, to_client);
-    put_response(head, false, to_client);
+    put_response(guard, false, to_client);
     http_head_reset(head);
     if (raw) {
         guard->client_state = CLIENT_RAW;
@@ -356,7 +361,7 @@ static enum http_guard_result server_head(struct http_guard *guard, const uint8_
 
     enum http_framing framing = http_response_framing(head, first_due(guard)->head);
     guard->download_last = first_due(guard)->last || head->close || framing == HTTP_UNTIL_CLOSE;
-    put_response(head, guard->download_last, to_client);
+    put_response(guard, guard->download_last, to_client);
     http_body_init(&guard->download, framing, head->length);
     http_head_reset(head);
     guard->server_state = SERVER_BODY;

@@ -26,6 +26,10 @@ struct http_guard_options {
     bool websocket;   /* the rule says upgrade=websocket */
     bool one_request; /* the connection came through a proxy by an absolute address: its next request may be
                          for another host, so it is closed after the first */
+    /* Told of each response in the order of the requests when its head passes: once a request, not of 1xx but
+     * of a 101 that switched; not of a response that is refused. May not call the guard. May be NULL. */
+    void (*on_response)(int status, void *user);
+    void *user;
 };
 
 enum http_guard_result {
@@ -58,6 +62,8 @@ struct http_guard {
     struct http_guard_request request;
 
     /* Private. */
+    void (*on_response)(int status, void *user);
+    void *user;
     struct http_head from_client, from_server;
     struct http_body upload, download;
     char method[HTTP_METHOD_MAX + 1];

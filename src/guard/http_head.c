@@ -328,9 +328,13 @@ static void find_upgrade(struct http_head *head)
     bool named = false;
     for (size_t i = 0; i < head->named_count; i++)
         named |= http_is(head->named[i], "upgrade");
-    for (size_t i = 0, found = 0; named && i < head->field_count; i++)
-        if (http_is(head->fields[i].name, "upgrade"))
-            head->upgrade = found++ ? (struct http_slice){0} : head->fields[i].value;
+    for (size_t i = 0, found = 0; named && i < head->field_count; i++) {
+        if (!http_is(head->fields[i].name, "upgrade"))
+            continue;
+        head->upgrade = head->fields[i].value;
+        if (found++)
+            head->upgrade.len = 0;
+    }
 }
 
 /* The head is whole: what it says. */

@@ -166,6 +166,32 @@ static void a_websocket_passes_where_the_rule_says_so(void **state)
                 HTTP_GUARD_OVER, GUARD_HTTP_SWITCH);
 }
 
+static void note_status(int status, void *user)
+{
+    buf_printf(user, NULL, "%d ", status);
+}
+
+static void statuses_are_told_in_order(void **state)
+{
+    struct buf seen;
+    buf_init(&seen, 0);
+    struct http_guard_options options = {
+        .host = "good.test", .port = 80, .websocket = true, .on_response = note_status, .user = &seen};
+    exchange_on(&options, PLAIN PLAIN WS,
+                "HTTP/1.1 103 x\r\n\r\n" OK "HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n" SWITCHED,
+                "HTTP/1.1 103 x\r\n\r\n" OK "HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n" SWITCHED,
+                HTTP_GUARD_MORE, GUARD_OK);
+    autofree char *told = buf_take_string(&seen);
+    assert_int_equal(strlen(told), 12 * (countof(steps) - 1));
+    assert_memory_equal(told, "200 404 101 ", 12);
+    /* One that is refused was none. */
+    options.websocket = false;
+    autofree char *text = refusal_text(GUARD_HTTP_SWITCH);
+    exchange_on(&options, PLAIN, SWITCHED, text, HTTP_GUARD_OVER, GUARD_HTTP_SWITCH);
+    assert_int_equal(seen.len, 0);
+    buf_finish(&seen);
+}
+
 static void T17_responses_without_a_body(void **state)
 {
     exchange("POST / HTTP/1.1\r\nHost: good.test\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
@@ -240,6 +266,7 @@ int main(void)
         cmocka_unit_test(responses_stay_in_step),
         cmocka_unit_test(bad_responses_end_the_connection),
         cmocka_unit_test(a_websocket_passes_where_the_rule_says_so),
+        cmocka_unit_test(statuses_are_told_in_order),
         cmocka_unit_test(T17_responses_without_a_body),
         cmocka_unit_test(a_pipeline_has_a_limit),
         cmocka_unit_test(ends_in_the_middle_are_told),
