@@ -135,7 +135,7 @@ static void test_clicks_move_the_focus(void **state)
     app_update(screen->app, &message, &screen->effects);
     assert_int_equal(screen->app->focus, PANE_PROJECTS);
     assert_int_equal(app_cursor(screen->app, VIEW_PROJECTS), 2);
-    message.key = (struct key_event){.type = KEY_EVENT_MOUSE, .act = MOUSE_PRESS, .row = 20, .column = 60};
+    message.key = (struct key_event){.type = KEY_EVENT_MOUSE, .act = MOUSE_PRESS, .row = 20, .column = 100};
     app_update(screen->app, &message, &screen->effects);
     assert_int_equal(screen->app->focus, PANE_TERMINAL);
 }
