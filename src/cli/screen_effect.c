@@ -15,7 +15,7 @@ static void do_copy(struct screen *screen, struct effect *effect)
     const char *text = effect->text ? effect->text : (const char *)buf_data(&effect->bytes);
     size_t len = effect->text ? strlen(effect->text) : effect->bytes.len;
     struct error *err = NULL;
-    if (screen->term && term_copy(screen->term, text, len, &err) < 0)
+    if (screen->term && term_copy(screen->term, text, len, &err) < 0 && !effect->id)
         term_bell(screen->term);
     if (effect->id)
         task_answer(screen, effect->id, steal(&err));
@@ -85,7 +85,7 @@ static void do_dump(struct screen *screen, struct effect *effect)
     buf_init(&out, 0);
     screen_frame(screen);
     grid_dump(screen->grid, false, &out);
-    if (path && file_replace(path, buf_data(&out), out.len, 0600, &err) < 0 && screen->term)
+    if (path && file_replace(path, buf_data(&out), out.len, 0600, &err) < 0 && screen->term && !effect->id)
         term_bell(screen->term);
     buf_finish(&out);
     if (effect->id)

@@ -186,6 +186,86 @@ static void test_what_is_said_of_a_project_goes_with_it(void **state)
     assert_not_shown(screen, "the same key resumes it");
 }
 
+/* ---- clicks, and what the screen does by itself ---- */
+
+static void click(struct screen *screen, const char *words)
+{
+    for (int row = 0; row < screen->app->rows; row++) {
+        autofree char *line = screen_row(screen, row);
+        const char *at = strstr(line, words);
+        if (!at)
+            continue;
+        struct message message = {.type = MESSAGE_KEY, .now_ns = screen->now_ns};
+        message.key = (struct key_event){
+            .type = KEY_EVENT_MOUSE, .act = MOUSE_PRESS, .row = row, .column = (int)(at - line)};
+        app_update(screen->app, &message, &screen->effects);
+        return;
+    }
+    fail_msg("\"%s\" is not shown", words);
+}
+
+static void test_tabs_and_the_bar_can_be_clicked(void **state)
+{
+    struct screen *screen = *state;
+    click(screen, "3 Info");
+    assert_int_equal(screen->app->tab, VIEW_INFO);
+    click(screen, "1 Timeline");
+    assert_int_equal(screen->app->tab, VIEW_TIMELINE);
+    screen_keys(screen, "q");
+    click(screen, "pause");
+    assert_int_not_equal(screen_asked(screen, "POST", "/v1/projects/shop/pause"), 0);
+    click(screen, "help");
+    assert_int_equal(app_view(screen->app), VIEW_HELP);
+}
+
+static void test_what_was_not_copied_is_said(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "y");
+    assert_shown(screen, "copied: shop");
+    screen_fail(screen, screen_find(screen, EFFECT_COPY)->id, ERROR_LIMIT, "it is too long for a clipboard");
+    assert_shown(screen, "not copied: it is too long for a clipboard");
+}
+
+static void test_a_dump_says_how_it_went(void **state)
+{
+    struct screen *screen = *state;
+    for (int i = 0; i < 2; i++) {
+        screen_forget(screen);
+        screen_keys(screen, ":");
+        screen_type(screen, "dump");
+        screen_keys(screen, "Enter ^u");
+        screen_type(screen, "/no/file");
+        screen_keys(screen, "Enter");
+        uint64_t id = screen_find(screen, EFFECT_DUMP)->id;
+        if (i == 0)
+            screen_fail(screen, id, ERROR_NOT_FOUND, "\"/no\" is not there");
+        else
+            screen_answer(screen, id, NULL);
+        assert_shown(screen, i == 0 ? "not written: \"/no\" is not there" : "was written to /no/file");
+    }
+}
+
+static void test_a_template_of_ones_own_is_edited(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "T");
+    uint64_t id = screen_asked(screen, "GET", "/v1/templates");
+    screen_line(screen, id, "{\"name\":\"debian-13\",\"user_file\":false,\"path\":\"/usr/share/x.ini\"}");
+    screen_line(screen, id, "{\"name\":\"mine\",\"user_file\":true,\"path\":\"/home/you/mine.ini\"}");
+    screen_answer(screen, id, NULL);
+    screen_keys(screen, "Home e");
+    assert_shown(screen, "it came with hutch");
+    assert_int_equal(screen_count(screen, EFFECT_EDIT), 0);
+    screen_keys(screen, "j e");
+    assert_string_equal(screen_find(screen, EFFECT_EDIT)->text, "/home/you/mine.ini");
+    id = screen_find(screen, EFFECT_EDIT)->id;
+    screen_down(screen); /* an editor outlives hutchd */
+    screen_up(screen);
+    screen_fail(screen, id, ERROR_FAILED, "the editor ended with status 1");
+    assert_shown(screen, "the editor ended with status 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +279,10 @@ int main(void)
         TEST(test_several_are_removed_by_their_number),
         TEST(test_a_marked_row_that_goes_away_is_named),
         TEST(test_what_is_said_of_a_project_goes_with_it),
+        TEST(test_tabs_and_the_bar_can_be_clicked),
+        TEST(test_what_was_not_copied_is_said),
+        TEST(test_a_dump_says_how_it_went),
+        TEST(test_a_template_of_ones_own_is_edited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

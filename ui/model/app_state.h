@@ -31,6 +31,7 @@ struct call {
     uint64_t number; /* the caller's: a project, a row */
     enum action action;
     uint64_t entry; /* number of the entry in the log of acts that it ends; 0: none */
+    bool local;     /* answered by the screen's loop: hutchd has no part in it */
     void *data;     /* the caller's; freed with the call */
 };
 
@@ -60,8 +61,17 @@ struct confirm {
     struct act_words words;
 };
 
+/* What the mouse can press: cells of a row that stand for an act. */
+#define HITS_MAX 48
+struct hit {
+    int row, column, columns;
+    enum action action;
+};
+
 struct app {
     int rows, columns;
+    struct hit hits[HITS_MAX]; /* as they were drawn last */
+    size_t hit_count;
     bool changed, quit;
     int64_t now_ns;
     int64_t timer_ns; /* when the timer that is out rings, 0: none is */
@@ -164,6 +174,11 @@ struct call *app_call(struct app *app, enum effect_type type, const char *method
                       void (*take)(struct app *app, struct call *call, const struct message *message,
                                    struct effects *effects),
                       struct effects *effects);
+/* The same for what the screen's own loop does with a text (copy, dump, edit): take gets the answer. */
+struct call *app_local(struct app *app, enum effect_type type, const char *text,
+                       void (*take)(struct app *app, struct call *call, const struct message *message,
+                                    struct effects *effects),
+                       struct effects *effects);
 /* Ends a call that is out: no more of it comes. */
 void app_cancel(struct app *app, uint64_t id, struct effects *effects);
 struct call *app_find_call(const struct app *app, uint64_t id);

@@ -337,6 +337,15 @@ static void do_wrap(struct app *app, struct effects *effects)
     app->changed = true;
 }
 
+/* The clipboard did not take it: that is said in place of what was hoped. */
+static void take_copied(struct app *app, struct call *call, const struct message *message,
+                        struct effects *effects)
+{
+    (void)call, (void)effects;
+    if (message->error)
+        app_say(app, STYLE_BAD, _("not copied: %s"), message->error->message);
+}
+
 static void do_copy(struct app *app, struct effects *effects)
 {
     struct list *list = here(app);
@@ -345,7 +354,7 @@ static void do_copy(struct app *app, struct effects *effects)
     char text[LIST_ROW_TEXT];
     autofree char *own = list->view->copy ? list->view->copy(app, list->cursor) : NULL;
     list_row_text(app, list, list->rows[list->at].position, text, sizeof(text));
-    effects_add_text(effects, EFFECT_COPY, own ? own : text, 0);
+    app_local(app, EFFECT_COPY, own ? own : text, take_copied, effects);
     app_say(app, STYLE_NORMAL, _("copied: %s"), own ? own : text);
 }
 

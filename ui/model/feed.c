@@ -30,6 +30,19 @@ struct call *app_call(struct app *app, enum effect_type type, const char *method
     return call;
 }
 
+struct call *app_local(struct app *app, enum effect_type type, const char *text, take_fn *take,
+                       struct effects *effects)
+{
+    struct call *call = xnew(struct call);
+    call->id = ++app->last_id;
+    call->take = take;
+    call->local = true;
+    call->next = app->calls;
+    app->calls = call;
+    effects_add_text(effects, type, text, 0)->id = call->id;
+    return call;
+}
+
 static void call_free(struct call *call)
 {
     free(call->data);
@@ -333,8 +346,13 @@ void feed_down(struct app *app, const struct message *message, struct effects *e
         act_log(app, ENTRY_SAID, NULL, app->down_why);
     error_set(&away, ERROR_NO_DAEMON, _("hutchd went away before it answered; what was begun may go on"));
     struct message end = {.type = MESSAGE_ANSWER, .now_ns = app->now_ns, .error = away};
-    while (app->calls) {
-        struct call *call = unlink_call(app, app->calls->id);
+    struct call *next = app->calls;
+    while (next) {
+        struct call *call = next;
+        next = call->next;
+        if (call->local)
+            continue;
+        unlink_call(app, call->id);
         end.id = call->id;
         call->take(app, call, &end, effects);
         call_free(call);

@@ -33,6 +33,16 @@ static void typed(struct app *app)
             xstrdup(list->count > LIST_JUDGED ? _("not near here; Enter looks at all rows") : _("not found"));
 }
 
+static void take_dumped(struct app *app, struct call *call, const struct message *message,
+                        struct effects *effects)
+{
+    (void)effects;
+    if (message->error)
+        app_say(app, STYLE_BAD, _("the screen was not written: %s"), message->error->message);
+    else
+        app_say(app, STYLE_NORMAL, _("the screen was written to %s"), (const char *)call->data);
+}
+
 static void input_finished(struct app *app, struct effects *effects)
 {
     enum input_use use = app->input_use;
@@ -44,8 +54,7 @@ static void input_finished(struct app *app, struct effects *effects)
     if (use == INPUT_SEARCH && here(app)->search.on && !list_search_go(app, here(app), true, true))
         app_say(app, STYLE_WARN, _("not found: %s"), here(app)->search.text);
     if (use == INPUT_FILE && app->input.len) {
-        effects_add_text(effects, EFFECT_DUMP, app->input.text, 0);
-        app_say(app, STYLE_NORMAL, _("the screen is written to %s"), app->input.text);
+        app_local(app, EFFECT_DUMP, app->input.text, take_dumped, effects)->data = xstrdup(app->input.text);
     }
 }
 
@@ -115,6 +124,13 @@ static void mouse(struct app *app, const struct key_event *key, struct effects *
     int wheel = key->act == MOUSE_WHEEL_UP ? -3 : key->act == MOUSE_WHEEL_DOWN ? 3 : 0;
     if (!wheel && (key->act != MOUSE_PRESS || key->button != 0))
         return;
+    for (size_t i = 0; !wheel && i < app->hit_count; i++) {
+        const struct hit *hit = &app->hits[i];
+        if (key->row != hit->row || key->column < hit->column || key->column >= hit->column + hit->columns)
+            continue;
+        app_do(app, hit->action, effects);
+        return;
+    }
     for (int pane = 0; pane < PANE_COUNT; pane++) {
         const struct box *box = &app->layout.panes[pane];
         if (!inside(box, key))

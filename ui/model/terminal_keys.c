@@ -174,7 +174,7 @@ static void copy(struct terminal *t, struct effects *effects)
         terminal_say(t, _("nothing to copy on this line"));
         return;
     }
-    effects_add_text(effects, EFFECT_COPY, text, 0);
+    effects_add_text(effects, EFFECT_COPY, text, 0)->id = t->copy_id = ++*t->ids;
     terminal_say(t, url ? _("copied: %s") : _("copied the line"), text);
 }
 

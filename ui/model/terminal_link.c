@@ -245,6 +245,10 @@ static bool take_answer(struct terminal *t, const struct message *message, struc
             take_end(t, message->body);
     } else if (id == t->input_id) {
         t->input_id = 0;
+    } else if (id == t->copy_id) {
+        t->copy_id = 0;
+        if (err)
+            terminal_say(t, _("not copied: %s"), err->message);
     } else if (id == t->resize_id) {
         t->resize_id = 0;
         if (!err)

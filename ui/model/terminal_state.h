@@ -27,7 +27,7 @@ struct terminal {
     bool changed, attached; /* attached: it has been live before */
 
     /* What is open at hutchd; 0: not. */
-    uint64_t record_id, output_id, input_id, wait_id, resize_id;
+    uint64_t record_id, output_id, input_id, wait_id, resize_id, copy_id;
     uint64_t offset;       /* of the next byte of output, from the session's first */
     bool positioned;       /* offset is known */
     uint64_t replay_until; /* output up to here was seen by others: questions in it are not answered again */

@@ -267,6 +267,10 @@ static const char *able(const struct app *app, uint64_t number, enum action acti
         return _("it is gone");
     if (action == ACTION_PROGRESS)
         return work_named(app, WORK_TEMPLATE, row->raw_name) ? NULL : _("it was not built from this screen");
+    if (action == ACTION_EDIT && !json_is_true(json_object_get(row->json, "user_file")))
+        return _("it came with hutch; copy its file to ~/.config/hutch/templates and change it there");
+    if (action == ACTION_EDIT)
+        return NULL;
     if (building(app, row))
         return action == ACTION_BUILD ? _("it is being built already") : _("it is being built");
     if (action == ACTION_BUILD)
@@ -312,6 +316,16 @@ static void take_removed(struct app *app, struct call *call, const struct messag
     templates_ask(app, effects);
 }
 
+/* What the person made of the file is read anew. */
+static void take_edited(struct app *app, struct call *call, const struct message *message,
+                        struct effects *effects)
+{
+    (void)call;
+    if (message->error)
+        app_say_error(app, message->error);
+    templates_ask(app, effects);
+}
+
 static bool act(struct app *app, uint64_t number, enum action action, struct effects *effects)
 {
     const struct template_row *row = templates_find(&app->templates, number);
@@ -319,6 +333,11 @@ static bool act(struct app *app, uint64_t number, enum action action, struct eff
         return false;
     if (action == ACTION_PROGRESS) {
         work_show(app, work_named(app, WORK_TEMPLATE, row->raw_name)->number, effects);
+        return true;
+    }
+    if (action == ACTION_EDIT) {
+        const char *path = json_string_value(json_object_get(row->json, "path"));
+        app_local(app, EFFECT_EDIT, path ? path : "", take_edited, effects);
         return true;
     }
     bool build = action == ACTION_BUILD;
@@ -339,7 +358,8 @@ static bool act(struct app *app, uint64_t number, enum action action, struct eff
 static const enum action bar[] = {ACTION_BACK,        ACTION_OPEN,     ACTION_BUILD,
                                   ACTION_REMOVE_BASE, ACTION_PROGRESS, ACTION_SEARCH,
                                   ACTION_ACTIONS,     ACTION_HELP,     ACTION_NONE};
-static const enum action acts[] = {ACTION_BUILD, ACTION_REMOVE_BASE, ACTION_PROGRESS, ACTION_NONE};
+static const enum action acts[] = {ACTION_BUILD, ACTION_REMOVE_BASE, ACTION_PROGRESS, ACTION_EDIT,
+                                   ACTION_NONE};
 
 const struct view view_templates = {
     .name = "templates",

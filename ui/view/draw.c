@@ -76,7 +76,14 @@ static char *list_facts(const struct app *app, enum view_id view)
                      list->follow ? _(" follow ") : "");
 }
 
-static void paint_tabs(const struct app *app, struct area area)
+/* Remembers cells as an act that the mouse can press. */
+static void hit(struct app *app, struct area area, int row, int column, int columns, enum action action)
+{
+    if (columns > 0 && app->hit_count < HITS_MAX)
+        app->hits[app->hit_count++] = (struct hit){area.row + row, area.column + column, columns, action};
+}
+
+static void paint_tabs(struct app *app, struct area area)
 {
     const struct project *project = app_project(app);
     int column = 3;
@@ -91,7 +98,9 @@ static void paint_tabs(const struct app *app, struct area area)
         if (column + paint_width(text) >= area.columns)
             break;
         bool here = view == app->tab;
-        column += area_text(area, 0, column, area.columns, here ? STYLE_TAB_HERE : STYLE_TAB, text);
+        int width = area_text(area, 0, column, area.columns, here ? STYLE_TAB_HERE : STYLE_TAB, text);
+        hit(app, area, 0, column, width, (enum action)(ACTION_TAB_1 + number - 1));
+        column += width;
     }
     autofree char *facts = list_facts(app, app->tab);
     int width = paint_width(facts);
@@ -191,7 +200,7 @@ static bool help_key(const struct view *view, const struct bindings *bindings, c
     return false;
 }
 
-static void paint_bar(const struct app *app, struct area area)
+static void paint_bar(struct app *app, struct area area)
 {
     const struct view *view = view_table[app_view(app)];
     const struct bindings *bindings = &app->settings.bindings;
@@ -225,10 +234,12 @@ static void paint_bar(const struct app *app, struct area area)
         const char *label = act_label(app, app_view(app), *action);
         if (column + paint_width(key) + 1 + paint_width(label) > room)
             continue;
-        column += paint_key(area, 0, column, key, label) + 2;
+        int width = paint_key(area, 0, column, key, label);
+        hit(app, area, 0, column, width, *action);
+        column += width + 2;
     }
     if (help && help_key(view, bindings, key))
-        paint_key(area, 0, column, key, action_label(ACTION_HELP));
+        hit(app, area, 0, column, paint_key(area, 0, column, key, action_label(ACTION_HELP)), ACTION_HELP);
 }
 
 /* What is too long for the line above the keys takes the lines above it too: it is said whole. */
@@ -288,7 +299,7 @@ static void paint_view(const struct app *app, enum view_id view, struct area are
     paint_list(app, view, area, focused);
 }
 
-static void paint_panes(const struct app *app, struct area all)
+static void paint_panes(struct app *app, struct area all)
 {
     static const struct {
         enum pane pane;
@@ -327,6 +338,7 @@ static void paint_terminal(const struct app *app, struct area all)
 void app_draw(struct app *app, struct grid *grid)
 {
     app_settle(app);
+    app->hit_count = 0;
     grid_resize(grid, app->rows, app->columns);
     grid_clear(grid);
     struct area all = area_all(grid);
