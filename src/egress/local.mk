@@ -1,12 +1,14 @@
 noinst_LIBRARIES += libegress.a
 libegress_a_SOURCES = \
-	%D%/dial.c %D%/dial.h %D%/resolver.c %D%/resolver.h %D%/resolver_proto.h
+	%D%/burst.c %D%/burst.h %D%/dial.c %D%/dial.h %D%/flow.c %D%/flow.h %D%/flow_begin.c %D%/flow_credit.c \
+	%D%/flow_internal.h %D%/flow_judge.c %D%/labels.c %D%/labels.h %D%/refusal.c \
+	%D%/resolver.c %D%/resolver.h %D%/resolver_proto.h
 libegress_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 pkglibexec_PROGRAMS += hutch-resolver
 hutch_resolver_SOURCES = %D%/resolver_main.c %D%/resolver_proto.h
 hutch_resolver_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CRYPTO_LIBS)
 
-EGRESS_TESTS = tests/unit/test_egress_dial
+EGRESS_TESTS = tests/unit/test_egress_dial tests/unit/test_egress_flow tests/unit/test_egress_limits
 check_PROGRAMS += $(EGRESS_TESTS)
 TESTS += $(EGRESS_TESTS)
 egress_test_cflags = $(UNIT_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
@@ -14,3 +16,10 @@ egress_test_libs = libegress.a libpolicy.a libbase.a $(POLICY_LIBS) $(UV_LIBS) $
 tests_unit_test_egress_dial_SOURCES = tests/unit/test_egress_dial.c tests/unit/test_base_scratch.h
 tests_unit_test_egress_dial_CFLAGS = $(egress_test_cflags)
 tests_unit_test_egress_dial_LDADD = $(egress_test_libs)
+egress_test_world = tests/unit/flow_world.c tests/unit/flow_world.h tests/unit/test_base_scratch.h
+tests_unit_test_egress_flow_SOURCES = tests/unit/test_egress_flow.c $(egress_test_world)
+tests_unit_test_egress_flow_CFLAGS = $(egress_test_cflags)
+tests_unit_test_egress_flow_LDADD = $(egress_test_libs)
+tests_unit_test_egress_limits_SOURCES = tests/unit/test_egress_limits.c $(egress_test_world)
+tests_unit_test_egress_limits_CFLAGS = $(egress_test_cflags)
+tests_unit_test_egress_limits_LDADD = $(egress_test_libs)
