@@ -7,6 +7,7 @@ libdaemon_a_SOURCES = \
 	%D%/post.c %D%/post.h %D%/power.c %D%/project.c %D%/project.h %D%/quit.c %D%/quit.h %D%/quit_client.c \
 	%D%/quit_client.h %D%/reconcile.c %D%/relay.c %D%/relay.h %D%/remove.c %D%/routes_event.c \
 	%D%/routes_file.c %D%/routes_host.c %D%/routes_project.c %D%/routes_session.c %D%/routes_template.c \
+	%D%/rules.c %D%/rules.h \
 	%D%/server.c %D%/server.h %D%/show.c %D%/show.h %D%/state.c %D%/state.h %D%/state_rows.c \
 	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/steps.def %D%/up.c %D%/work.c %D%/work.h
 DAEMON_CFLAGS = $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBVIRT_CFLAGS) $(CRYPTO_CFLAGS)
@@ -18,8 +19,12 @@ hutchd_SOURCES = %D%/main.c
 hutchd_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 hutchd_LDADD = $(DAEMON_LIBS)
 
-check_PROGRAMS += tests/unit/test_daemon_state tests/unit/test_daemon_project
-TESTS += tests/unit/test_daemon_state tests/unit/test_daemon_project
+DAEMON_TESTS = tests/unit/test_daemon_state tests/unit/test_daemon_project tests/unit/test_daemon_rules
+check_PROGRAMS += $(DAEMON_TESTS)
+TESTS += $(DAEMON_TESTS)
+tests_unit_test_daemon_rules_SOURCES = tests/unit/test_daemon_rules.c
+tests_unit_test_daemon_rules_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
+tests_unit_test_daemon_rules_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_daemon_state_SOURCES = tests/unit/test_daemon_state.c
 tests_unit_test_daemon_state_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_state_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
