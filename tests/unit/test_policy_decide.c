@@ -184,6 +184,17 @@ static void modes(void **state)
     assert_error(policy_mode_parse("budged", &mode, &err), ERROR_INVALID, "no mode");
 }
 
+static void a_deny_of_everything_is_of_every_name(void **state)
+{
+    (void)state;
+    auto(policy) struct policy *all = policy_of(MODE_OPEN, "deny **\nallow good.test");
+    auto(policy) struct policy *single = policy_of(MODE_OPEN, "deny *");
+    assert_reason(all, "good.test", REASON_RULE_DENY);
+    assert_reason(all, "x:22", REASON_RULE_DENY);
+    assert_reason(single, "x", REASON_RULE_DENY);
+    assert_reason(single, "good.test", REASON_OPEN);
+}
+
 static void how_bytes_are_treated(void **state)
 {
     (void)state;
@@ -289,7 +300,7 @@ static void random_host(char *out, size_t size)
 {
     static const char *const labels[] = {"a", "b", "api", "good", "xn--bcher-kva"};
     if (pick(6) == 0) {
-        snprintf(out, size, "8.%u.0.%u", pick(2), pick(4));
+        snprintf(out, size, "8.%u.%u.%u", pick(2), pick(2) * 200, pick(4));
         return;
     }
     size_t used = 0;
@@ -513,6 +524,7 @@ int main(void)
         cmocka_unit_test(the_order_of_precedence),
         cmocka_unit_test(the_most_specific_of_allow_and_ask),
         cmocka_unit_test(modes),
+        cmocka_unit_test(a_deny_of_everything_is_of_every_name),
         cmocka_unit_test(how_bytes_are_treated),
         cmocka_unit_test(d05_after_the_name_was_resolved),
         cmocka_unit_test(n17_the_index_decides_as_all_rules_do),

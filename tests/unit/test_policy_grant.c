@@ -33,10 +33,11 @@ static void a14_a_grant_covers_its_key_alone(void **state)
         enum proto proto;
         enum reason reason;
     } cases[] = {
-        {"good.test", "p1", PROTO_ANY, REASON_GRANT},      {"GOOD.test.", "p1", PROTO_TLS, REASON_GRANT},
-        {"a.good.test", "p1", PROTO_ANY, REASON_UNKNOWN},  {"test", "p1", PROTO_ANY, REASON_UNKNOWN},
-        {"good.test:80", "p1", PROTO_ANY, REASON_UNKNOWN}, {"good.test", "p1", PROTO_TCP, REASON_UNKNOWN},
-        {"good.test", "p2", PROTO_ANY, REASON_UNKNOWN},    {"good.test", NULL, PROTO_ANY, REASON_UNKNOWN},
+        {"good.test", "p1", PROTO_ANY, REASON_GRANT},        {"GOOD.test.", "p1", PROTO_TLS, REASON_GRANT},
+        {"a.good.test", "p1", PROTO_ANY, REASON_UNKNOWN},    {"test", "p1", PROTO_ANY, REASON_UNKNOWN},
+        {"good.test:80", "p1", PROTO_ANY, REASON_UNKNOWN},   {"good.test", "p1", PROTO_TCP, REASON_UNKNOWN},
+        {"good.test", "p2", PROTO_ANY, REASON_UNKNOWN},      {"good.test", NULL, PROTO_ANY, REASON_UNKNOWN},
+        {"good.test:8443", "p1", PROTO_TLS, REASON_UNKNOWN},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct request asked = request_of(cases[i].authority);
@@ -216,6 +217,10 @@ static void small_pieces_add_up(void **state)
     assert_int_equal(budget_room(budget, &host, &limits, 1199 + 3600 + 300), BUDGET_NAME_BYTES);
     /* A clock that goes back opens nothing. */
     assert_int_equal(budget_take(budget, &host, 1, &limits, 0), 0);
+    struct host other = host_of("b.test");
+    assert_int_equal(budget_take(budget, &other, UINT64_MAX, &limits, 1000 + 3900), BUDGET_NAME_BYTES);
+    assert_int_equal(budget_take(budget, &other, 1, &limits, 1000), 0);
+    assert_int_equal(budget_take(budget, &other, 1, &limits, 1000 + 3900), 0);
     budget_destroy(budget);
 }
 

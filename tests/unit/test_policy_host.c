@@ -86,6 +86,7 @@ static void n07_a_labels_round_trip(void **state)
     REFUSED("xn--zzzzzzzzzz99.test", "encodes no name");
     REFUSED("xn--abc-9999999.test", "encodes no name");
     REFUSED("xn--bcher-kvb.test", "encodes no name");
+    REFUSED("xn--bcher-2pa.test", "encodes no name"); /* of a capital, and as long as the right one */
     REFUSED("b\xc3\xbc"
             "cher.test",
             "not ASCII");
@@ -214,7 +215,7 @@ static enum address_verdict check(const char *text, const char *range, enum addr
     struct address address, own;
     struct cidr cidr;
     assert_ok(address_parse(text, strlen(text), &address, &err));
-    assert_ok(address_parse("198.51.100.9", 12, &own, &err));
+    assert_ok(address_parse("::ffff:198.51.100.9", 19, &own, &err)); /* as a dual-stack socket has it */
     if (range)
         assert_ok(cidr_parse(range, strlen(range), &cidr, &err));
     return address_check(&address, &cidr, range ? 1 : 0, &own, 1, ret_class);
