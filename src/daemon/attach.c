@@ -15,6 +15,7 @@ struct attachment {
     struct daemon *daemon;
     struct guest *guest;
     char id[PROJECT_ID_MAX];
+    bool ran; /* the machine ran when it was looked at last */
 };
 
 struct attachments {
@@ -181,6 +182,9 @@ void machine_sync(struct daemon *daemon, const char *id)
     if (*at) {
         guest_revive((*at)->guest);
         guest_set_running((*at)->guest, running);
+        if (running && !(*at)->ran && guest_up((*at)->guest))
+            set_clock((*at)->guest); /* while it stood still so did its clock */
+        (*at)->ran = running;
     }
     relay_retry(daemon, id); /* what waits for the guest may have to give up now */
 }

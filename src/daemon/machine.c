@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "daemon/freeze.h"
 #include "image/image.h"
 #include "vm/boot.h"
 #include "vm/layer.h"
@@ -123,6 +124,8 @@ int machine_settle(struct work *work, struct vm_info *ret_info, struct error **e
         }
         if (rc == 0 && !trusted)
             rc = machine_trust(work, err);
+        if (rc == 0)
+            rc = freeze_assert(work, ret_info, err);
         sync_guest(work);
         return rc;
     }
@@ -273,6 +276,7 @@ int machine_start(struct work *work, struct error **err)
     int rc;
 
     snprintf(work->r.boot, sizeof(work->r.boot), "%s", boot);
+    work->r.frozen_for = 0; /* that was another boot */
     rc = work_step(work, STEP_UP_START, err);
     if (rc == 0)
         rc = state_key_forget(work->daemon->state, work->r.id, err);

@@ -252,7 +252,8 @@ static const char *busy_state(const struct project *project)
     return NULL;
 }
 
-/* What the record alone says, while libvirt has not answered (it may be at a long job that it was asked for earlier). */
+/* What the record alone says, while libvirt has not answered (it may be at a long job that it was asked for
+ * earlier). */
 static const char *recorded_state(const struct record *r)
 {
     switch (step_operation(r->step)) {
@@ -281,7 +282,7 @@ const char *project_state(const struct project *project)
     case VM_RUNNING:
         return "run";
     case VM_PAUSED:
-        return "paused";
+        return record_is_frozen(&project->r) ? "frozen" : "paused";
     case VM_STOPPING:
         return "stopping";
     case VM_CRASHED:
@@ -305,6 +306,12 @@ int project_require_running(const struct project *project, struct error **err)
 
     if (project->vm == VM_RUNNING)
         return 0;
+    if (project->vm == VM_PAUSED && record_is_frozen(&project->r)) {
+        error_set(err, ERROR_STATE, "\"%s\" is frozen for request #%lld", name,
+                  (long long)project->r.frozen_for);
+        return error_hint(err,
+                          "answer it (`hutch requests`), or --thaw lets the machine go on without an answer");
+    }
     if (project->vm == VM_PAUSED) {
         error_set(err, ERROR_STATE, "\"%s\" is paused", name);
         return error_hint(err, "`hutch resume %s` lets it go on", name);
@@ -346,6 +353,7 @@ json_t *project_json(const struct project *project, uint64_t disk_used)
     json_object_set_new(json, "folder", r->folder ? json_string(r->folder) : json_null());
     json_object_set_new(json, "created_ns", json_integer(r->created_ns));
     json_object_set_new(json, "accel", json_string(project->kvm ? "kvm" : "emulated"));
+    json_object_set_new(json, "frozen_for", record_is_frozen(r) ? json_integer(r->frozen_for) : json_null());
     json_object_set_new(json, "step", r->step ? json_string(step_name(r->step)) : json_null());
     json_object_set_new(json, "doing", r->step ? json_string(step_about(r->step)) : json_null());
     json_object_set_new(json, "failure", failure ? json_string(failure) : json_null());

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "daemon/freeze.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
 
@@ -126,6 +127,8 @@ int reconcile_project(struct work *work, struct error **err)
     case OPERATION_NONE:
         break;
     }
+    if (rc == 0)
+        rc = freeze_undo(work, err);
     if (rc == 0)
         drop_stray_image(work);
     if (rc == 0 && work->r.saved && !file_exists(image)) {

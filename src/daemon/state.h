@@ -75,6 +75,8 @@ struct record {
 /* Deep copy into an empty struct; finish frees what it holds, not the struct. */
 void record_copy(struct record *to, const struct record *from);
 void record_finish(struct record *record);
+/* It was made to stand still for a request in this very boot. */
+bool record_is_frozen(const struct record *record);
 
 struct state;
 /* Opens or creates, and brings an older schema up to date. ERROR_STATE when a newer hutch made it,

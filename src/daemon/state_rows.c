@@ -56,6 +56,11 @@ void record_finish(struct record *record)
     *record = (struct record){0};
 }
 
+bool record_is_frozen(const struct record *record)
+{
+    return record->frozen_for && !strcmp(record->frozen_boot, record->boot);
+}
+
 /* Text or NULL. */
 static void bind_text(sqlite3_stmt *stmt, int column, const char *text)
 {
