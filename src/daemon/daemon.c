@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "daemon/events.h"
 #include "daemon/host.h"
+#include "daemon/inbox.h"
 #include "daemon/machine.h"
 #include "daemon/server.h"
 
@@ -73,6 +74,8 @@ int daemon_create(struct paths *paths, struct daemon **ret_daemon, struct error 
     find_programs(daemon);
     rc = open_stores(daemon, err);
     if (rc == 0)
+        rc = inbox_create(daemon, &daemon->inbox, err);
+    if (rc == 0)
         daemon->events = events_create(daemon);
     if (rc < 0) {
         daemon_destroy(daemon);
@@ -93,6 +96,7 @@ void daemon_destroy(struct daemon *daemon)
         return;
     server_destroy(daemon->server);
     attachments_destroy(daemon->attachments);
+    inbox_destroy(daemon->inbox);
     events_destroy(daemon->events);
     jobs_destroy(daemon->jobs);
     guest_pool_destroy(daemon->guests);
@@ -176,7 +180,7 @@ bool daemon_host_info(struct daemon *daemon, struct vm_host_info *ret_info)
     return known;
 }
 
-int daemon_journal(struct daemon *daemon, const struct event *event, struct error **err)
+static int write_event(struct daemon *daemon, const struct event *event, bool durable, struct error **err)
 {
     struct event full = *event;
     char boot[17] = "", name[PROJECT_NAME_MAX];
@@ -191,12 +195,22 @@ int daemon_journal(struct daemon *daemon, const struct event *event, struct erro
     }
     if (!full.boot && boot[0])
         full.boot = boot;
-    rc = journal_append(daemon->journal, &full, false, NULL, err);
+    rc = journal_append(daemon->journal, &full, durable, NULL, err);
     if (rc < 0) {
         error_prefix(err, "the journal cannot be written");
         error_hint(err, "nothing is done without a record; make room on the disk and try again");
     }
     return rc;
+}
+
+int daemon_journal(struct daemon *daemon, const struct event *event, struct error **err)
+{
+    return write_event(daemon, event, false, err);
+}
+
+int daemon_journal_durable(struct daemon *daemon, const struct event *event, struct error **err)
+{
+    return write_event(daemon, event, true, err);
 }
 
 int daemon_note(struct daemon *daemon, const char *project, const char *kind, const char *subject,

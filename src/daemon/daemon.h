@@ -18,6 +18,7 @@
 struct server;
 struct events;
 struct attachments;
+struct inbox;
 
 struct daemon {
     uv_loop_t loop;
@@ -31,6 +32,7 @@ struct daemon {
     struct server *server;
     struct events *events;           /* who follows the journal */
     struct attachments *attachments; /* machine.h */
+    struct inbox *inbox;             /* requests of all projects */
     pthread_mutex_t host_lock;
     struct vm_host *host;          /* by daemon_host */
     struct vm_host_info host_info; /* as libvirt said at the connect; under host_lock */
@@ -58,6 +60,8 @@ bool daemon_host_info(struct daemon *daemon, struct vm_host_info *ret_info);
 /* Appends an event of a project (NULL: of hutchd). An act that must be on record asks before it acts and
  * gives up on failure. [any thread] */
 int daemon_journal(struct daemon *daemon, const struct event *event, struct error **err);
+/* The same, synced to the disk: a person's decision. [any thread] */
+int daemon_journal_durable(struct daemon *daemon, const struct event *event, struct error **err);
 int daemon_note(struct daemon *daemon, const char *project, const char *kind, const char *subject,
                 struct error **err);
 /* The same for what has happened already: a failure is logged. [any thread] */
