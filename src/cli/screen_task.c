@@ -87,6 +87,8 @@ void task_start(struct screen *screen, struct effect *effect)
         .path = effect->path,
         .body = effect->body,
         .upload = effect->type == EFFECT_WRITE,
+        .bytes = effect->type == EFFECT_CALL && effect->bytes.len ? buf_data(&effect->bytes) : NULL,
+        .len = effect->bytes.len,
         .on_ready = on_ready,
     };
     int rc = screen->up ? async_start(screen->client, &options, task, &task->async, &task->err)

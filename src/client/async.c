@@ -146,17 +146,18 @@ int async_start(struct client *client, const struct async_options *options, void
     async->kind = options->kind;
     async->on_ready = options->on_ready;
     async->user = user;
-    bool has_body = options->body || options->upload;
-    async->stream =
-        h2_request(link_session(client->link), options->method, options->path, "hutch",
-                   options->upload ? bytes_type : json_type, has_body, has_body, &async_ops, async, err);
+    bool has_body = options->body || options->upload || options->bytes;
+    async->stream = h2_request(link_session(client->link), options->method, options->path, "hutch",
+                               options->upload || options->bytes ? bytes_type : json_type, has_body, has_body,
+                               &async_ops, async, err);
     if (!async->stream)
         return err && *err ? -(int)(*err)->code : -ERROR_IO;
-    if (options->body) {
-        autofree char *text = json_text(options->body);
-        if (strlen(text) > H2_OUT_MAX)
-            return error_set(err, ERROR_LIMIT, "a request of %zu bytes is too long", strlen(text));
-        h2_stream_write(async->stream, text, strlen(text));
+    if (options->body || options->bytes) {
+        autofree char *text = options->body ? json_text(options->body) : NULL;
+        size_t len = text ? strlen(text) : options->len;
+        if (len > H2_OUT_MAX)
+            return error_set(err, ERROR_LIMIT, "a request of %zu bytes is too long", len);
+        h2_stream_write(async->stream, text ? text : options->bytes, len);
         h2_stream_end(async->stream);
     }
     *ret_async = steal(&async);

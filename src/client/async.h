@@ -20,6 +20,8 @@ struct async_options {
     const char *method, *path;
     const json_t *body; /* or NULL */
     bool upload;        /* instead of body: bytes by async_write, as long as the stream is open */
+    const void *bytes;  /* instead of both: a body as it is, of H2_OUT_MAX at most */
+    size_t len;
     /* There is something to take, or the end. Called inside of the connection's work: it only takes a note of
      * it, and may be called again before anything was taken. */
     void (*on_ready)(struct async *async, void *user);

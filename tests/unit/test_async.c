@@ -22,6 +22,7 @@ struct world {
     struct link *server;
     struct h2_stream *upload;
     size_t uploaded;
+    bool upload_ended;
     bool hold; /* the server gives no window back */
     unsigned ready, lost;
 };
@@ -37,6 +38,11 @@ static void upload_data(struct h2_stream *stream, const uint8_t *data, size_t le
     w->uploaded += len;
     if (!w->hold)
         h2_stream_consumed(stream, len);
+}
+
+static void upload_end(struct h2_stream *stream, void *user)
+{
+    ((struct world *)user)->upload_ended = true;
 }
 
 static void answer_bytes(struct h2_stream *stream)
@@ -60,7 +66,7 @@ static void answer_text(struct h2_stream *stream, int status, const char *text)
 static void on_request(struct h2_session *session, struct h2_stream *stream, const struct h2_head *head,
                        void *user)
 {
-    static const struct h2_stream_ops nothing = {0}, upload = {.on_data = upload_data};
+    static const struct h2_stream_ops nothing = {0}, upload = {.on_data = upload_data, .on_end = upload_end};
     struct world *w = user;
     h2_stream_set_ops(stream, &nothing, NULL);
     if (strcmp(head->path, "/refuse") == 0) {
@@ -273,6 +279,36 @@ static void test_upload(void **state)
     assert_int_equal(async_write(async, bytes, 1, NULL), 0);
 }
 
+/* A body as it is, bytes of any kind, that ends by itself. */
+static void test_whole_body(void **state)
+{
+    struct world *w = *state;
+    const struct async_options options = {.kind = ASYNC_WHOLE,
+                                          .method = "PUT",
+                                          .path = "/upload",
+                                          .bytes = "a\0b\n",
+                                          .len = 4,
+                                          .on_ready = on_ready};
+    auto(async) struct async *async = NULL;
+    assert_int_equal(async_start(w->client, &options, w, &async, NULL), 0);
+    while (!w->upload_ended)
+        turn(w);
+    assert_int_equal(w->uploaded, 4);
+    json_reply(w->upload, 200, NULL);
+    ends(w, async, 0);
+
+    autofree char *much = xcalloc(H2_OUT_MAX + 1, 1);
+    const struct async_options too_much = {.kind = ASYNC_WHOLE,
+                                           .method = "PUT",
+                                           .path = "/upload",
+                                           .bytes = much,
+                                           .len = H2_OUT_MAX + 1,
+                                           .on_ready = on_ready};
+    auto(async) struct async *none = NULL;
+    auto(error) struct error *err = NULL;
+    assert_int_equal(async_start(w->client, &too_much, w, &none, &err), -ERROR_LIMIT);
+}
+
 static void test_loss(void **state)
 {
     struct world *w = *state;
@@ -294,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bytes_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_freed_in_the_middle, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_upload, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_whole_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_loss, set_up, tear_down),
     };
     alarm(60);

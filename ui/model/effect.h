@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 enum effect_type {
-    EFFECT_CALL,  /* method, path, body: one call; MESSAGE_ANSWER */
+    EFFECT_CALL,  /* method, path, body (or bytes: a body as it is): one call; MESSAGE_ANSWER */
     EFFECT_LINES, /* the same with an answer of lines: MESSAGE_LINE …, MESSAGE_ANSWER (its body: the last
                      line's "result", its error: that line's "error") */
     EFFECT_BYTES, /* a GET whose answer is bytes: MESSAGE_BYTES …, MESSAGE_ANSWER. No more is read from hutchd
