@@ -237,6 +237,7 @@ static int open_app(struct screen *screen, struct error **err)
         .project = screen->options->project,
         .session = screen->options->session,
         .escape = screen->options->escape,
+        .demo = screen->options->demo,
     };
     auto(app) struct app *settings = app_create(&options);
     int rc = open_term(screen, settings, err);

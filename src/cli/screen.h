@@ -8,10 +8,13 @@
 
 #include <stdbool.h>
 
+struct demo_options;
+
 struct screen_options {
     /* One session that fills the screen; leaving it leaves the program. NULL: the whole screen. */
     const char *project, *session;
     const char *escape; /* as app_options.escape */
+    const struct demo_options *demo; /* the scene that plays on it, or NULL */
 };
 
 /* Whether there is a person at a terminal (0 and 1), or HUTCH_UI_SCRIPT in place of one. */

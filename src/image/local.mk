@@ -7,7 +7,11 @@ presetsdir = $(templatesdir)/presets
 dist_presets_DATA = templates/presets/containers.ini templates/presets/debian.ini templates/presets/git-hosts.ini \
 	templates/presets/go.ini templates/presets/node.ini templates/presets/python.ini templates/presets/rust.ini \
 	templates/presets/telemetry-off.ini templates/presets/user-content.ini
-dist_templates_DATA = templates/debian-12.ini templates/debian-13.ini templates/debian.sh
+dist_templates_DATA = templates/debian-12.ini templates/debian-13.ini templates/debian.sh templates/demo-agent.sh
+# The repository of `hutch demo` and of quickstart.
+demodir = $(templatesdir)/demo
+dist_demo_DATA = templates/demo/Makefile templates/demo/README.md templates/demo/words.c
+dist_demo_SCRIPTS = templates/demo/test.sh
 dist_man_MANS += doc/hutch-template.5
 
 

@@ -159,5 +159,21 @@ printf 'wait NOT CONNECTED\ndump %s/dump\n' "$home" >"$home/script"
 HUTCH_HOME=$home/none HUTCH_UI_SCRIPT=$home/script timeout 100 "$home/alone/hutch" </dev/null
 is "hutchd that cannot be started: the screen opens" 0 $?
 like "  and says why" "hutchd" "$(cat "$home/dump")"
+
+# ---- hutch demo, as far as it goes without a machine; tests/e2e/part-25-demo.sh plays it whole ----
+"$hutch" demo </dev/null >/dev/null 2>"$home/err"
+is "demo without a terminal: 2" 2 $?
+like "  and why" "needs a terminal" "$(cat "$home/err")"
+"$hutch" up demo --memory 256M --cpus 1 --disk 16G >/dev/null 2>&1
+HUTCH_UI_SCRIPT=$home/script "$hutch" demo >/dev/null 2>"$home/err"
+is "a project of one's own with the demo's name is left alone" 1 $?
+like "  the way out" "hutch demo NAME" "$(cat "$home/err")"
+printf '%s\n' 'wait step 1 of 10' 'j' 'wait press b' "dump $home/dump" 'size 10 40' 'wait press b' 'size 24 80' 'Escape' \
+    'gone step 1 of 10' 'wait you left the demo' 'wait > box' 'Q' >"$home/script"
+HUTCH_UI_SCRIPT=$home/script timeout 100 "$hutch" demo scene >"$home/out"
+is "the demo opens, and can be left" 0 $?
+like "  its caption" "An agent will mend a small program" "$(cat "$home/dump")"
+like "  the ways on, without a machine" "No machine was made" "$(cat "$home/out")"
+is "  its repository is made" "demo: a small program and its test" "$(git -C "$home/data/demo" log -1 --format=%s)"
 kill -9 "$(daemon_pid)" 2>/dev/null
 the_end

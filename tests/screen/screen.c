@@ -31,6 +31,18 @@ void screen_open_session(struct screen *screen, int rows, int columns, const cha
     screen->grid = grid_create(rows, columns);
 }
 
+void screen_open_demo(struct screen *screen, int rows, int columns, const char *settings)
+{
+    static const struct demo_options demo = {
+        .project = "demo", .repository = "/home/you/.local/share/hutch/demo", .agent = "#!/bin/sh\n"};
+    struct app_options options = {
+        .rows = rows, .columns = columns, .folder = "/home/you", .settings = settings, .demo = &demo};
+    setenv("TZ", "UTC", 1);
+    *screen = (struct screen){.now_ns = NOW_NS};
+    screen->app = app_create(&options);
+    screen->grid = grid_create(rows, columns);
+}
+
 void screen_close(struct screen *screen)
 {
     effects_finish(&screen->effects);

@@ -17,6 +17,8 @@ void screen_open(struct screen *screen, int rows, int columns, const char *setti
 /* The same for one session alone: `hutch shell`. */
 void screen_open_session(struct screen *screen, int rows, int columns, const char *project,
                          const char *session);
+/* The same with the scene of `hutch demo`, in the project "demo". */
+void screen_open_demo(struct screen *screen, int rows, int columns, const char *settings);
 void screen_close(struct screen *screen);
 /* Fixtures of cmocka: a screen of 80x24 in *state, without and with what screen_fill gives. */
 int screen_setup_empty(void **state);

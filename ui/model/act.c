@@ -162,6 +162,8 @@ static void begin_many(struct app *app, enum view_id view, enum action action, b
 void act_begin(struct app *app, enum view_id view, uint64_t identity, enum action action, bool asked,
                struct effects *effects)
 {
+    if (demo_takes(app, action, effects))
+        return;
     if (many_wanted(app, view, action)) {
         begin_many(app, view, action, asked, effects);
         return;

@@ -15,8 +15,6 @@ struct app *app_create(const struct app_options *options)
 {
     struct app *app = xnew(struct app);
     auto(error) struct error *err = NULL;
-    app->rows = options->rows;
-    app->columns = options->columns;
     app->folder = xstrdup(options->folder);
     app->repository = xstrdup(options->repository);
     app->output.view = VIEW_OUTPUT;
@@ -41,6 +39,9 @@ struct app *app_create(const struct app_options *options)
     }
     app->theme = settings_theme(&app->settings);
     app->lines_work = app->lines_probed && strcmp(app_lines(app), "no") != 0;
+    if (options->demo)
+        demo_start(app, options->demo);
+    app_size(app, options->rows, options->columns);
     if (options->project && options->session)
         terminal_host_only(app, options->project, options->session);
     app->changed = true;
@@ -77,6 +78,7 @@ void app_free(struct app *app)
     events_finish(&app->events);
     settings_finish(&app->settings);
     doc_finish(&app->doc);
+    demo_finish(&app->demo);
     free_entries(app);
     free(app->down_why);
     free(app->version);
@@ -117,6 +119,14 @@ uint64_t app_cursor(const struct app *app, enum view_id view)
 struct project *app_project(const struct app *app)
 {
     return projects_find(&app->projects, app->selected);
+}
+
+void app_size(struct app *app, int rows, int columns)
+{
+    app->screen_rows = rows > 0 ? rows : 1;
+    app->columns = columns > 0 ? columns : 1;
+    app->rows = app->screen_rows - demo_rows(app, app->screen_rows, app->columns);
+    app->changed = true;
 }
 
 void app_touch(struct app *app)
@@ -418,7 +428,7 @@ static int64_t clock_due(const struct app *app)
     bool ticks = (timeline_runs(app) || works_run(app) || sessions_run(app)) && !app->terminal_only;
     if (app->lists[app->tab].stale && app->lists[app->tab].sort >= 0)
         ticks = true;
-    if (app->terminal && terminal_ticks(app->terminal))
+    if ((app->terminal && terminal_ticks(app->terminal)) || demo_ticks(app))
         ticks = true;
     int64_t step = ticks ? SECOND : 60 * SECOND;
     return (app->now_ns / step + 1) * step;
@@ -431,9 +441,7 @@ static void dispatch(struct app *app, const struct message *message, struct effe
         app_key(app, &message->key, effects);
         break;
     case MESSAGE_SIZE:
-        app->rows = message->rows > 0 ? message->rows : 1;
-        app->columns = message->columns > 0 ? message->columns : 1;
-        app->changed = true;
+        app_size(app, message->rows, message->columns);
         break;
     case MESSAGE_TIME:
         app->timer_ns = 0;
@@ -464,6 +472,7 @@ void app_update(struct app *app, const struct message *message, struct effects *
         dispatch(app, message, effects);
     if (message->type == MESSAGE_KEY || app->lists[VIEW_PROJECTS].stale)
         settle_projects(app, effects);
+    demo_update(app, effects);
     tell_outside(app, effects);
     int64_t due = feed_tick(app, effects), clock = clock_due(app);
     want_timer(app, due && due < clock ? due : clock, effects);

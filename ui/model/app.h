@@ -3,6 +3,7 @@
 #ifndef HUTCH_UI_APP_H
 #define HUTCH_UI_APP_H
 
+#include "ui/model/demo.h"
 #include "ui/model/effect.h"
 #include "ui/model/message.h"
 
@@ -17,6 +18,7 @@ struct app_options {
     const char *project, *session;
     const char *escape; /* "^]", "none"; NULL: the configuration's */
     bool lines;         /* line drawing was probed and works */
+    const struct demo_options *demo; /* the scene of `hutch demo` plays, or NULL */
 };
 struct app *app_create(const struct app_options *options);
 void app_free(struct app *app);

@@ -3,6 +3,7 @@
 #define HUTCH_UI_APP_STATE_H
 
 #include "ui/model/app.h"
+#include "ui/model/demo.h"
 #include "ui/model/doctor.h"
 #include "ui/model/event.h"
 #include "ui/model/form.h"
@@ -69,7 +70,8 @@ struct hit {
 };
 
 struct app {
-    int rows, columns;
+    int rows, columns; /* of the screen without the box of `demo` */
+    int screen_rows;
     struct hit hits[HITS_MAX]; /* as they were drawn last */
     size_t hit_count;
     bool changed, quit;
@@ -140,6 +142,7 @@ struct app {
     bool terminal_full, terminal_only, terminal_begun;
     enum pane focus_before; /* had the keys before the terminal */
     int exit_status;
+    struct demo demo;
 };
 
 /* ---- app.c ---- */
@@ -151,6 +154,8 @@ uint64_t app_cursor(const struct app *app, enum view_id view);
 struct project *app_project(const struct app *app); /* the selected one, or NULL */
 int64_t app_waiting(const struct app *app);         /* requests of all projects that wait for a person */
 void app_touch(struct app *app);
+/* The size of the whole screen: what `demo` takes of it is left out. */
+void app_size(struct app *app, int rows, int columns);
 /* Rows of a view are new. */
 void app_news(struct app *app, enum view_id view);
 /* Brings all lists up to date, before a key is understood and before a frame is drawn. */

@@ -495,6 +495,8 @@ bool app_does(const struct view *view, enum action action)
 void app_do(struct app *app, enum action action, struct effects *effects)
 {
     enum view_id view = app_view(app);
+    if (demo_takes(app, action, effects))
+        return;
     if (is_tab(action))
         open_tab(app, action, effects);
     else if (doers[action])

@@ -263,6 +263,7 @@ static void on_act(struct app *app, const json_t *json, struct effects *effects)
 static void take_event(struct app *app, const json_t *json, struct effects *effects)
 {
     bool fresh;
+    demo_event(app, json);
     size_t position = events_take(&app->events, json, &fresh);
     if (position == SIZE_MAX)
         return;

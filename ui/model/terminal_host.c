@@ -63,6 +63,7 @@ static void leave(struct app *app, struct effects *effects)
     if (only)
         app->exit_status = terminal_exit_status(app->terminal);
     terminal_host_close(app, effects);
+    demo_left(app);
     if (only) {
         effects_add(effects, EFFECT_QUIT);
         app->quit = true;
@@ -115,6 +116,8 @@ bool terminal_host_message(struct app *app, const struct message *message, struc
     bool keys = app->focus == PANE_TERMINAL && !app->overlay_count && !app->confirm.on && !app->input_use;
     if (message->type == MESSAGE_KEY && (!keys || !own_key(app, message, &own)))
         return false;
+    if (message->type == MESSAGE_KEY && demo_types(app, &own.key, effects))
+        return true;
     bool taken = terminal_update(app->terminal, message->type == MESSAGE_KEY ? &own : message, effects);
     take_ask(app, effects);
     return taken || (app->terminal_only && message->type == MESSAGE_KEY);

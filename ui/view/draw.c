@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "ui/model/field.h"
+#include "ui/view/demo.h"
 #include "ui/view/form.h"
 #include "ui/view/paint.h"
 #include "ui/view/terminal.h"
@@ -339,9 +340,9 @@ void app_draw(struct app *app, struct grid *grid)
 {
     app_settle(app);
     app->hit_count = 0;
-    grid_resize(grid, app->rows, app->columns);
+    grid_resize(grid, app->screen_rows, app->columns);
     grid_clear(grid);
-    struct area all = area_all(grid);
+    struct area all = area_part(area_all(grid), 0, 0, app->rows, app->columns);
     const struct layout *layout = &app->layout;
     paint_panes(app, all);
     paint_terminal(app, all);
@@ -354,5 +355,7 @@ void app_draw(struct app *app, struct grid *grid)
     }
     if (layout->bar >= 0)
         paint_bar(app, area_part(all, layout->bar, 0, 1, app->columns));
+    if (app->demo.on)
+        paint_demo(app, area_part(area_all(grid), app->rows, 0, app->screen_rows - app->rows, app->columns));
     app->changed = false;
 }

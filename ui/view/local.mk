@@ -1,12 +1,12 @@
 # The sources of ui/view.
 noinst_LIBRARIES += libview.a
-libview_a_SOURCES = %D%/draw.c %D%/draw.h %D%/paint.c %D%/paint.h %D%/list_draw.c %D%/form.c %D%/form.h %D%/terminal.h
+libview_a_SOURCES = %D%/draw.c %D%/draw.h %D%/paint.c %D%/paint.h %D%/list_draw.c %D%/form.c %D%/form.h %D%/demo.c %D%/demo.h %D%/terminal.h
 libview_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
 # The screen without a terminal and without hutchd. GENERATE=1 writes the golden files anew.
 if HAVE_CMOCKA
 SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/unit/test_model_app tests/unit/test_model_terminal \
-	tests/screen/test_screen \
+	tests/screen/test_screen tests/screen/test_demo \
 	tests/screen/test_views tests/unit/test_model_views tests/screen/test_words tests/unit/test_model_use
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
@@ -37,6 +37,9 @@ tests_unit_test_model_views_LDADD = $(SCREEN_TEST_LIBS)
 tests_unit_test_model_use_SOURCES = tests/unit/test_model_use.c
 tests_unit_test_model_use_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_unit_test_model_use_LDADD = $(SCREEN_TEST_LIBS)
+tests_screen_test_demo_SOURCES = tests/screen/test_demo.c
+tests_screen_test_demo_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_screen_test_demo_LDADD = $(SCREEN_TEST_LIBS)
 tests_screen_test_screen_SOURCES = tests/screen/test_screen.c
 tests_screen_test_screen_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_screen_test_screen_LDADD = $(SCREEN_TEST_LIBS)
