@@ -228,6 +228,22 @@ static void a_name_keeps_its_address(void **state)
     names_finish(&names);
 }
 
+/* Names that begin other names meet them in the table. */
+static void a_beginning_of_a_name_is_another(void **state)
+{
+    struct names names;
+    char name[NAMES_NAME_MAX + 1] = "";
+    uint32_t address;
+    names_init(&names, 3);
+    memset(name, 'a', NAMES_NAME_MAX);
+    for (size_t len = NAMES_NAME_MAX; len > 0; len--) {
+        assert_int_equal(names_address(&names, name, len, &address, NULL), 0);
+        assert_int_equal(address, NAMES_FIRST + NAMES_NAME_MAX - len);
+        assert_int_equal(strlen(names_find(&names, address)), len);
+    }
+    names_finish(&names);
+}
+
 static size_t name_of(uint32_t i, char out[64])
 {
     return (size_t)snprintf(out, 64, "%u-data.evil.test", i * 2654435761u);
@@ -316,6 +332,7 @@ int main(void)
         cmocka_unit_test(D09_other_types_have_no_data_or_are_refused),
         cmocka_unit_test(malformed_queries_are_told_so),
         cmocka_unit_test(a_name_keeps_its_address),
+        cmocka_unit_test(a_beginning_of_a_name_is_another),
         cmocka_unit_test(D12_the_131073rd_name_gets_none),
         cmocka_unit_test(memory_may_end_anywhere),
     };
