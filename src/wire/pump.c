@@ -103,15 +103,29 @@ static void release(struct pump *pump)
     pump->in.fd = pump->out.fd = -1;
 }
 
+/* Its close will be a reset. */
+static void cut_side(const struct side *side)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    if (side->socket && side->fd >= 0)
+        setsockopt(side->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
 static void finish(struct pump *pump, enum pump_end end, const struct error *err)
 {
     if (pump->finished)
         return;
-    if (end == PUMP_INPUT_FAILED || (end == PUMP_OUTPUT_FAILED && !pump->options.keep_stream)) {
-        if (pump->stream)
-            h2_stream_reset(pump->stream, H2_CANCEL);
+    bool cut = end == PUMP_INPUT_FAILED || (end == PUMP_OUTPUT_FAILED && !pump->options.keep_stream);
+    struct h2_stream *stream = cut ? pump->stream : NULL;
+    if (stream && !pump->options.cut_stream)
+        h2_stream_reset(stream, H2_CANCEL);
+    if (end != PUMP_DONE && pump->options.own_fds && pump->options.cut_fds) {
+        cut_side(&pump->in);
+        cut_side(&pump->out);
     }
     release(pump);
+    if (stream && pump->options.cut_stream)
+        pump->options.cut_stream(stream, pump->user);
     if (pump->options.on_done)
         pump->options.on_done(pump, end, err, pump->user);
 }

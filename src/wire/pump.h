@@ -29,6 +29,11 @@ struct pump_options {
                         * (POLLHUP) means that it died: PUMP_INPUT_FAILED, the stream is reset */
     bool keep_stream; /* on PUMP_OUTPUT_FAILED the stream is not reset but left without ops: the owner answers it (a reader
                        * that has refused the rest says why) or resets it */
+    bool cut_fds; /* with own_fds: a socket that is closed for a failure (of either side) is reset; its peer must not take it
+                   * for an end in order */
+    /* Optional, when a descriptor failed: resets the stream (which has no ops any more) now or later, in place of a reset with
+     * H2_CANCEL at once. Called before on_done. */
+    void (*cut_stream)(struct h2_stream *stream, void *user);
     size_t max_bytes; /* most bytes from the stream to fd_out; 0: no limit; beyond: PUMP_OUTPUT_FAILED with ERROR_LIMIT */
     /* Called once when both directions have ended or one failed. The pump is freed after it. err may be NULL. */
     void (*on_done)(struct pump *pump, enum pump_end end, const struct error *err, void *user);
