@@ -105,6 +105,15 @@ configure()
     echo hutch >"$root/etc/hostname"
     printf '127.0.0.1 localhost hutch\n::1 localhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
     printf 'LANG=C.UTF-8\n' >"$root/etc/default/locale"
+    # What the program in the machine says of its network; nothing when it is not there.
+    cat >"$root/etc/profile.d/hutch.sh" <<'END'
+if [ -r /run/hutch/environment ]; then
+    . /run/hutch/environment
+fi
+case $- in
+*i*) [ ! -r /run/hutch/motd ] || cat /run/hutch/motd ;;
+esac
+END
     mkdir -p "$root/etc/systemd/journald.conf.d"
     printf '[Journal]\nStorage=volatile\nRuntimeMaxUse=16M\n' >"$root/etc/systemd/journald.conf.d/hutch.conf"
 }

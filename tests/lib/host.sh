@@ -32,7 +32,7 @@ wanted() { # the packages of this family, one a word
             mmdebstrap uidmap e2fsprogs bubblewrap zstd xz-utils debian-archive-keyring procps util-linux openssh-client
         [ "$(id -u)" = 0 ] && echo libvirt-daemon-system
         [ "$what" = check ] && echo libcmocka-dev libvirt-daemon-system libvirt-clients jq python3 sqlite3 shellcheck \
-            clang-format cppcheck mandoc tmux socat sudo
+            clang-format cppcheck mandoc tmux socat sudo nftables iproute2
         ;;
     fedora)
         echo gcc make autoconf automake pkgconf-pkg-config git curl libnghttp2-devel libuv-devel libuv-static \
@@ -40,7 +40,7 @@ wanted() { # the packages of this family, one a word
             ncurses-devel libvterm-devel gettext \
             qemu-system-x86-core qemu-img libvirt-daemon libvirt-daemon-driver-qemu mmdebstrap shadow-utils e2fsprogs \
             bubblewrap zstd xz debian-keyring procps-ng util-linux openssh-clients
-        [ "$what" = check ] && echo libcmocka-devel libvirt-client jq python3 sqlite ShellCheck mandoc tmux socat
+        [ "$what" = check ] && echo libcmocka-devel libvirt-client jq python3 sqlite ShellCheck mandoc tmux socat nftables iproute
         ;;
     arch)
         echo gcc make autoconf automake pkgconf git curl libnghttp2 libuv jansson sqlite libinih libvirt openssl ncurses libvterm gettext \
