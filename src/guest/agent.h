@@ -11,6 +11,7 @@
 #include <uv.h>
 
 struct health;
+struct net;
 struct route;
 struct session_spare;
 
@@ -20,6 +21,7 @@ struct agent {
     struct children children;
     struct health *health;
     struct session_spare *spare;
+    struct net *net; /* NULL: there is none here */
 };
 
 /* A request. Its handler answers it once, now or later, by one of the functions below, which free it. When

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "guest/api.h"
+#include "guest/net.h"
 #include "guest/run.h"
 #include "wire/hello.h"
 
@@ -212,5 +213,6 @@ void health_show(struct call *call)
     set_text(o, "kernel", names.release);
     set_text(o, "os", os);
     set_text(o, "failed_units", health->failed_units);
+    net_show(call->agent->net, o);
     call_reply(call, o);
 }

@@ -12,6 +12,11 @@ hutch_guest_SOURCES = \
 	%D%/query.c %D%/query.h \
 	%D%/agent.h %D%/call.c %D%/api.c %D%/api.h \
 	%D%/run.c %D%/run.h \
+	%D%/net.c %D%/net.h %D%/net_environment.c %D%/net_environment.h \
+	%D%/route.c %D%/route.h %D%/capture.c %D%/capture.h \
+	%D%/flow.c %D%/flow.h %D%/flow_internal.h %D%/flow_refuse.c %D%/flows.c \
+	%D%/claim.c %D%/claim.h %D%/claim_proc.c %D%/denials.c %D%/denials.h \
+	%D%/stub.c %D%/stub.h %D%/stub_internal.h %D%/stub_names.c %D%/wait.c %D%/wait.h \
 	%D%/task.c %D%/task.h %D%/task_as.c \
 	%D%/file_job.c %D%/file_job.h \
 	%D%/files.c %D%/git.c %D%/tcp.c \
@@ -23,7 +28,7 @@ hutch_guest_SOURCES = \
 	%D%/session_client.c %D%/session_client.h %D%/session_table.c %D%/session_table.h \
 	%D%/sessions.c %D%/session_streams.c
 hutch_guest_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
-hutch_guest_LDADD = libwire.a libbase.a
+hutch_guest_LDADD = libguard.a libwire.a libbase.a
 if STATIC_GUEST
 # The archives by name: pkg-config --static still names shared libraries. Nothing here needs libcrypto.
 hutch_guest_SOURCES += %D%/origin.c
@@ -37,7 +42,7 @@ endif
 AGENT_RIG = tests/lib/agent_rig.c tests/lib/agent_rig.h
 AGENT_TEST_CFLAGS = $(UNIT_CFLAGS) -I$(top_srcdir)/tests/lib $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 AGENT_TEST_LIBS = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
-AGENT_TESTS = tests/unit/test_guest_parts tests/unit/test_guest_session tests/unit/test_guest_spare tests/unit/test_guest_files tests/unit/test_guest_git
+AGENT_TESTS = tests/unit/test_guest_parts tests/unit/test_guest_session tests/unit/test_guest_spare tests/unit/test_guest_files tests/unit/test_guest_git tests/unit/test_guest_net
 check_PROGRAMS += $(AGENT_TESTS)
 TESTS += $(AGENT_TESTS)
 
@@ -56,3 +61,9 @@ tests_unit_test_guest_git_LDADD = $(AGENT_TEST_LIBS)
 tests_unit_test_guest_parts_SOURCES = tests/unit/test_guest_parts.c src/guest/ring.c src/guest/query.c
 tests_unit_test_guest_parts_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_guest_parts_LDADD = libbase.a $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+
+# The way out: the agent between clients and a fake host.
+NET_RIG = tests/lib/net_rig.c tests/lib/net_rig.h tests/lib/fake_egress.c tests/lib/fake_egress.h
+tests_unit_test_guest_net_SOURCES = tests/unit/test_guest_net.c $(NET_RIG)
+tests_unit_test_guest_net_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_unit_test_guest_net_LDADD = $(AGENT_TEST_LIBS)

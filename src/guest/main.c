@@ -9,6 +9,7 @@
 #include "guest/session.h"
 #include "guest/supervise.h"
 #include "guest/task.h"
+#include "guest/wait.h"
 #include "wire/hello.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ static const struct {
     {"supervise", supervise_main, "keep `serve` alive"},
     {"session", session_main, "hold one session (started by `serve`)"},
     {"as", task_as_main, "do one job as a user (started by `serve`)"},
+    {"wait", wait_main, "N: wait for the answer to request N; 0 allowed, 4 denied, 5 gone"},
     {"version", version_main, "say which version this is"},
 };
 

@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "guest/net.h"
 #include "guest/port_device.h"
 
 #include <errno.h>
@@ -126,12 +127,20 @@ static bool filter_holds(struct link *link, void *user)
     return hello_guest_holds(&port->hello);
 }
 
+/* Who calls by this port learns whether it can. */
+static void tell_net(struct port *port, struct link *link)
+{
+    if (port->role == PORT_CALLS && port->agent->net)
+        net_set_link(port->agent->net, link);
+}
+
 static void on_over(struct link *link, const struct error *err, void *user)
 {
     struct port *port = user;
     bool silent = err && err->code == ERROR_TIMED_OUT;
 
     log_info("%s: the session is over%s%s", port->name, err ? ": " : "", err ? err->message : "");
+    tell_net(port, NULL);
     port->link = NULL;
     port->fd = link_close(link, true);
     port->retry_ms = PORT_RETRY_MIN_MS;
@@ -159,6 +168,7 @@ static int begin_session(struct port *port, const struct buf *early, struct erro
     port->fd = -1;
     link_watch(port->link, PORT_PING_MS, PORT_DEAD_MS);
     log_info("%s: in step with the host", port->name);
+    tell_net(port, port->link);
     return 0;
 }
 
@@ -304,6 +314,7 @@ int port_init(struct port *port, struct agent *agent, const char *name, enum por
 void port_finish(struct port *port)
 {
     stop_waiting(port);
+    tell_net(port, NULL);
     if (port->link)
         link_close(port->link, false);
     port->link = NULL;

@@ -5,6 +5,7 @@
 #include "guest/agent.h"
 #include "guest/cgroup.h"
 #include "guest/health.h"
+#include "guest/net.h"
 #include "guest/port.h"
 #include "guest/session_spare.h"
 
@@ -32,6 +33,8 @@ static void stop(struct server *server)
     for (size_t i = 0; i < server->port_count; i++)
         port_finish(&server->ports[i]);
     server->port_count = 0;
+    net_destroy(server->agent.net);
+    server->agent.net = NULL;
     health_destroy(server->agent.health);
     server->agent.health = NULL;
     session_spare_destroy(server->agent.spare);
@@ -46,7 +49,7 @@ static void on_terminate(uv_signal_t *handle, int number)
     stop(handle->data);
 }
 
-static int start(struct server *server, struct error **err)
+static int start(struct server *server, enum net_mode net, struct error **err)
 {
     struct agent *agent = &server->agent;
     int rc = place_create(&agent->place, err);
@@ -60,6 +63,8 @@ static int start(struct server *server, struct error **err)
         uv_signal_start(&server->terminate, on_terminate, SIGTERM);
         setenv("HUTCH_GUEST_STATE", agent->place.state, 1);
     }
+    if (net != NET_NONE)
+        agent->net = net_create(agent, net);
     for (size_t i = 0; !rc && i < countof(port_list); i++) {
         rc = port_init(&server->ports[i], agent, port_list[i].name, port_list[i].role, err);
         server->port_count += rc == 0;
@@ -67,13 +72,18 @@ static int start(struct server *server, struct error **err)
     return rc;
 }
 
-static bool parse(int argc, char **argv, const char **ret_ports, const char **ret_root)
+static bool parse(int argc, char **argv, const char **ret_ports, const char **ret_root,
+                  enum net_mode *ret_net)
 {
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--ports") && argv[i + 1][0] == '/')
             *ret_ports = argv[i + 1];
         else if (!strcmp(argv[i], "--root") && argv[i + 1][0] == '/')
             *ret_root = argv[i + 1];
+        else if (!strcmp(argv[i], "--net") && !strcmp(argv[i + 1], "listen"))
+            *ret_net = NET_LISTEN;
+        else if (!strcmp(argv[i], "--net") && !strcmp(argv[i + 1], "capture"))
+            *ret_net = NET_CAPTURE;
         else
             return false;
     }
@@ -84,10 +94,11 @@ int serve_main(int argc, char **argv)
 {
     struct server *server = xnew(struct server);
     const char *ports = NULL, *root = NULL;
+    enum net_mode net = NET_NONE;
     auto(error) struct error *err = NULL;
 
-    if (!parse(argc, argv, &ports, &root)) {
-        fprintf(stderr, "usage: hutch-guest serve [--ports FOLDER [--root FOLDER]]\n");
+    if (!parse(argc, argv, &ports, &root, &net)) {
+        fprintf(stderr, "usage: hutch-guest serve [--ports FOLDER [--root FOLDER] [--net listen|capture]]\n");
         free(server);
         return 2;
     }
@@ -102,7 +113,7 @@ int serve_main(int argc, char **argv)
     server->terminate.data = server;
     agent->health = health_create(agent);
     agent->spare = session_spare_create(agent);
-    if (start(server, &err)) {
+    if (start(server, ports ? net : NET_CAPTURE, &err)) {
         log_error("%s", err->message);
         stop(server);
     } else {

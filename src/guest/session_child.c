@@ -3,6 +3,8 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "guest/cgroup.h"
+#include "guest/net.h"
+#include "guest/net_environment.h"
 #include "guest/session.h"
 
 #include <dirent.h>
@@ -12,12 +14,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <termios.h>
 
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND      127
 #define STAT_MAX              4096
+#define FILES_USUAL           1024
 
 static const struct {
     const char *name;
@@ -72,6 +76,7 @@ static void child_reset(void)
 {
     static const int ours[] = {SIGPIPE, SIGHUP, SIGINT, SIGTERM,
                                SIGCHLD}; /* stand_alone and libuv; all else is as it was */
+    struct rlimit files;
     sigset_t none;
     sigemptyset(&none);
     for (size_t i = 0; i < countof(ours); i++)
@@ -79,6 +84,10 @@ static void child_reset(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
     umask(022);
     prctl(PR_SET_DUMPABLE, 1);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur == NET_FILES_MAX) {
+        files.rlim_cur = FILES_USUAL; /* hutch-guest raised it for itself (net.c) */
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
 }
 
 static void child_take_stdio(const struct child_setup *setup)
@@ -175,6 +184,8 @@ static char **build_environment(const struct session *session)
 {
     char **env = user_environment(session->user, session->bin);
 
+    net_environment_add(&env);
+    user_set_environment(&env, "HUTCH_SESSION", session->id);
     if (session->spec.pty || session->spec.term)
         user_set_environment(&env, "TERM", session->spec.term ? session->spec.term : "xterm-256color");
     for (char **e = session->spec.env; e && *e; e++) {
