@@ -5,6 +5,7 @@
  *   FLOOD_PROJECTS   200      p000, p001 …, all of them run
  *   FLOOD_EVENTS     100000   in the store at the start
  *   FLOOD_RATE       0        new ones a second
+ *   FLOOD_ACTS                set: each event is an act, so that all that is known of its project is old
  *   FLOOD_WHOLE               set: gives all of the store, whatever limit was asked for
  *   FLOOD_FILE                what a session prints, again and again; else lines with their number
  *   FLOOD_BYTES      0        how much of it; then a line "the flood is over"
@@ -29,7 +30,7 @@
 
 static struct {
     int64_t projects, events, rate, bytes;
-    bool whole;
+    bool whole, acts;
     char *text; /* what sessions print */
     size_t text_len;
     char *requests, *typed;
@@ -74,6 +75,8 @@ static int event_line(int64_t seq, char *ret, size_t size)
     int64_t pass = seq / PASS, step = seq % PASS;
     int64_t project = (pass * 9 + step / 2) % flood.projects;
     bool command = step < PASS - 2, end = command && step % 2;
+    if (flood.acts)
+        command = end = false, step = PASS - 1, pass = 0;
     const char *kind = end                                ? "exec.end"
                        : command                          ? "exec.start"
                        : step == PASS - 2                 ? "file.put"
@@ -331,6 +334,7 @@ static int set_up(int *ret_listener, struct error **err)
     flood.rate = number("FLOOD_RATE", 0);
     flood.bytes = number("FLOOD_BYTES", 0);
     flood.whole = getenv("FLOOD_WHOLE");
+    flood.acts = getenv("FLOOD_ACTS");
     flood.begun_ns = units_now_ns();
     int rc = paths_find(&paths, err);
     if (rc < 0)
