@@ -98,6 +98,20 @@ result "  each key typed meanwhile reaches it once" $? "typed: $typed"
 most "  memory stays small" peak_kb 65536
 stop_daemon
 
+# ---- acts ----
+start_daemon FLOOD_EVENTS=2000 FLOOD_RATE=1000 FLOOD_ACTS=1 FLOOD_PROJECTS=2
+begun=$SECONDS
+drive 24 80 <<'END'
+see > p000
+burst 51 40 j
+see > p001
+END
+result "a thousand acts a second" "$drove" "$(wrong)"
+asked=$(grep -c '/v1/projects/\|/v1/status' "$HUTCH_HOME/requests")
+[ "$asked" -gt 0 ] && [ "$asked" -le $((12 * (SECONDS - begun + 2))) ]
+result "  have both projects asked for four times a second at most" $? "$asked times in $((SECONDS - begun)) s"
+stop_daemon
+
 # ---- nothing ----
 start_daemon FLOOD_EVENTS=2000 FLOOD_RATE=0 # the last command goes on, in another project than the first
 drive 24 80 <<'END'

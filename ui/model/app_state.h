@@ -106,6 +106,7 @@ struct app {
     uint64_t projects_call; /* the list that is out */
     bool projects_again;
     uint64_t status_call;
+    int64_t status_asked_ns, status_ns; /* when the host was asked about last, and is next; 0: not at all */
 
     struct layout layout;
     struct list lists[VIEW_COUNT];

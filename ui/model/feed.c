@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define HOT_NS (3 * SECOND) /* hutchd writes an event before the act: look until it is done */
+#define AGAIN_NS (SECOND / 4) /* a project is asked for four times a second at most */
+#define HOT_NS   (3 * SECOND) /* hutchd writes an event before the act: look until it is done */
 
 typedef void take_fn(struct app *app, struct call *call, const struct message *message,
                      struct effects *effects);
@@ -101,6 +102,13 @@ bool feed_answer(struct app *app, const struct message *message, struct effects 
 
 /* ---- one project ---- */
 
+/* Asks again then, if not before. */
+static void refresh_at(struct project *project, int64_t due_ns)
+{
+    if (!project->refresh_ns || due_ns < project->refresh_ns)
+        project->refresh_ns = due_ns;
+}
+
 void feed_take_project(struct app *app, const json_t *json)
 {
     bool full = json_object_get(json, "vm") != NULL;
@@ -108,7 +116,7 @@ void feed_take_project(struct app *app, const json_t *json)
     if (!project)
         return;
     if (project_passing(project) || app->now_ns < project->hot_ns)
-        project->refresh_ns = app->now_ns + SECOND;
+        refresh_at(project, app->now_ns + SECOND);
     if (project->number == app->selected)
         info_update(app);
     app_news(app, VIEW_PROJECTS);
@@ -152,6 +160,7 @@ void feed_refresh(struct app *app, uint64_t number, struct effects *effects)
     project->again = project->asked != 0;
     if (project->asked)
         return;
+    project->asked_ns = app->now_ns;
     autofree char *path = field_path("/v1/projects/%s", project->raw_name);
     struct call *call = app_call(app, EFFECT_CALL, "GET", path, NULL, take_refreshed, effects);
     call->number = number;
@@ -238,11 +247,28 @@ static void take_status(struct app *app, struct call *call, const struct message
 /* What the top line says of the host: asked for when something was done. */
 static void ask_status(struct app *app, struct effects *effects)
 {
+    app->status_ns = 0;
+    app->status_asked_ns = app->now_ns;
     if (!app->status_call)
         app->status_call = app_call(app, EFFECT_CALL, "GET", "/v1/status", NULL, take_status, effects)->id;
 }
 
 /* ---- events ---- */
+
+/* At once, but not more often than so: acts can come by the thousand. */
+static void ask_soon(struct app *app, struct project *project, struct effects *effects)
+{
+    int64_t due = project->asked_ns + AGAIN_NS;
+    if (app->now_ns >= due)
+        feed_refresh(app, project->number, effects);
+    else
+        refresh_at(project, due);
+    due = app->status_asked_ns + SECOND;
+    if (app->now_ns >= due)
+        ask_status(app, effects);
+    else
+        app->status_ns = due;
+}
 
 /* Something was done with a project: what is known of it is old. */
 static void on_act(struct app *app, const json_t *json, struct effects *effects)
@@ -256,8 +282,7 @@ static void on_act(struct app *app, const json_t *json, struct effects *effects)
         return;
     }
     project->hot_ns = app->now_ns + HOT_NS;
-    feed_refresh(app, project->number, effects);
-    ask_status(app, effects);
+    ask_soon(app, project, effects);
 }
 
 static void take_event(struct app *app, const json_t *json, struct effects *effects)
@@ -370,7 +395,11 @@ int64_t feed_tick(struct app *app, struct effects *effects)
         return 0;
     if (app->events_ns && app->events_ns <= app->now_ns)
         ask_events(app, effects);
+    if (app->status_ns && app->status_ns <= app->now_ns)
+        ask_status(app, effects);
     next = app->events_ns;
+    if (app->status_ns && (!next || app->status_ns < next))
+        next = app->status_ns;
     int64_t sessions = sessions_tick(app, effects);
     if (sessions && (!next || sessions < next))
         next = sessions;

@@ -24,6 +24,7 @@ struct project {
     uint64_t asked;     /* effect that asks for it anew, 0: none is out */
     bool again;         /* it changed since it was asked for */
     int64_t hot_ns;     /* asked again until then: something is being done with it */
+    int64_t asked_ns;   /* when it was asked for last */
     int64_t refresh_ns; /* when to ask next, 0: not at all */
 };
 struct projects {
