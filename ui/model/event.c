@@ -282,7 +282,7 @@ static const struct {
     {"file.failed", N_("copy failed: %s")},
     {"finding.guest", N_("the machine misbehaved: %s")},
     {"finding.chain", N_("the disk's chain: %s")},
-    {"finding.kernel", N_("boots kernel %s")},
+    {"finding.kernel", N_("the modules of its kernel %s are missing")},
 };
 
 /* NULL: the subject alone says it. */

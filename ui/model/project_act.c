@@ -24,7 +24,7 @@ static const struct project_call calls[] = {
      N_("it does not run"), N_("shut %s down?"), N_("programs that run in it end; its disk stays as it is"),
      NULL},
     {ACTION_PAUSE, " run ", "POST", "/v1/projects/%s/pause", NULL, N_("it does not run"), NULL, NULL,
-     N_("paused: it stands still and keeps its memory; the same key resumes it")},
+     N_("paused, its memory is kept; the same key resumes it")},
     {ACTION_PAUSE, " paused ", "POST", "/v1/projects/%s/resume", "hutch resume {project}",
      N_("it does not run"), NULL, NULL, NULL},
     {ACTION_SUSPEND, " run paused ", "POST", "/v1/projects/%s/suspend", NULL, N_("it does not run"),

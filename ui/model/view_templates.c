@@ -355,9 +355,9 @@ static bool act(struct app *app, uint64_t number, enum action action, struct eff
     return true;
 }
 
-static const enum action bar[] = {ACTION_BACK,        ACTION_OPEN,     ACTION_BUILD,
-                                  ACTION_REMOVE_BASE, ACTION_PROGRESS, ACTION_SEARCH,
-                                  ACTION_ACTIONS,     ACTION_HELP,     ACTION_NONE};
+static const enum action bar[] = {ACTION_BACK, ACTION_OPEN,     ACTION_BUILD,  ACTION_REMOVE_BASE,
+                                  ACTION_EDIT, ACTION_PROGRESS, ACTION_SEARCH, ACTION_ACTIONS,
+                                  ACTION_HELP, ACTION_NONE};
 static const enum action acts[] = {ACTION_BUILD, ACTION_REMOVE_BASE, ACTION_PROGRESS, ACTION_EDIT,
                                    ACTION_NONE};
 
