@@ -42,7 +42,7 @@ endif
 AGENT_RIG = tests/lib/agent_rig.c tests/lib/agent_rig.h
 AGENT_TEST_CFLAGS = $(UNIT_CFLAGS) -I$(top_srcdir)/tests/lib $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 AGENT_TEST_LIBS = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
-AGENT_TESTS = tests/unit/test_guest_parts tests/unit/test_guest_session tests/unit/test_guest_spare tests/unit/test_guest_files tests/unit/test_guest_git tests/unit/test_guest_net
+AGENT_TESTS = tests/unit/test_guest_parts tests/unit/test_guest_session tests/unit/test_guest_spare tests/unit/test_guest_files tests/unit/test_guest_git tests/unit/test_guest_net tests/unit/test_guest_capture
 check_PROGRAMS += $(AGENT_TESTS)
 TESTS += $(AGENT_TESTS)
 
@@ -67,3 +67,6 @@ NET_RIG = tests/lib/net_rig.c tests/lib/net_rig.h tests/lib/fake_egress.c tests/
 tests_unit_test_guest_net_SOURCES = tests/unit/test_guest_net.c $(NET_RIG)
 tests_unit_test_guest_net_CFLAGS = $(AGENT_TEST_CFLAGS)
 tests_unit_test_guest_net_LDADD = $(AGENT_TEST_LIBS)
+tests_unit_test_guest_capture_SOURCES = tests/unit/test_guest_capture.c $(NET_RIG)
+tests_unit_test_guest_capture_CFLAGS = $(AGENT_TEST_CFLAGS)
+tests_unit_test_guest_capture_LDADD = $(AGENT_TEST_LIBS)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include <errno.h>
+#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -11,8 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define REQUEST_MAX 256
-#define LAST_METRIC 1000 /* a network card that somebody gives the machine goes before it */
+#define REQUEST_MAX   256
+#define LAST_METRIC   1000 /* a network card that somebody gives the machine goes before it */
+#define OWN_TABLE     3128
+#define LAST_PRIORITY 32800 /* the kernel's last rule has 32767 */
 
 /* A request under construction. */
 struct request {
@@ -71,22 +74,36 @@ static int add_address(int netlink, uint32_t lo)
     return send_request(netlink, &request);
 }
 
-/* In the main table, not the local one: there it would go before the routes of bridges. And the kernel's (and
- * nftables') question whether an IPv4 address is the machine's own looks into the local table alone. */
+/* IPv4's has a table of its own behind the main one. In the local table it would go before the routes of
+ * bridges; and the question whether an address is the machine's own (nftables' `fib daddr type`) looks into
+ * the local table, which is the main one too while there is no rule. Of IPv6 the whole way is looked up
+ * (capture.c). */
 static int add_route(int netlink, uint32_t lo, unsigned char family, const void *source, size_t len)
 {
     const struct rtmsg body = {.rtm_family = family,
-                               .rtm_table = RT_TABLE_MAIN,
                                .rtm_protocol = RTPROT_STATIC,
                                .rtm_scope = family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE,
                                .rtm_type = RTN_LOCAL};
-    const uint32_t metric = LAST_METRIC;
+    const uint32_t metric = LAST_METRIC, table = family == AF_INET ? OWN_TABLE : RT_TABLE_MAIN;
     struct request request;
 
     begin(&request, RTM_NEWROUTE, &body, sizeof(body));
+    add(&request, RTA_TABLE, &table, sizeof(table));
     add(&request, RTA_OIF, &lo, sizeof(lo));
     add(&request, RTA_PREFSRC, source, len);
     add(&request, RTA_PRIORITY, &metric, sizeof(metric));
+    return send_request(netlink, &request);
+}
+
+static int add_rule(int netlink)
+{
+    const struct fib_rule_hdr body = {.family = AF_INET, .action = FR_ACT_TO_TBL};
+    const uint32_t table = OWN_TABLE, priority = LAST_PRIORITY;
+    struct request request;
+
+    begin(&request, RTM_NEWRULE, &body, sizeof(body));
+    add(&request, FRA_TABLE, &table, sizeof(table));
+    add(&request, FRA_PRIORITY, &priority, sizeof(priority));
     return send_request(netlink, &request);
 }
 
@@ -118,6 +135,8 @@ int route_set_up(struct error **err)
     if (sys)
         return error_set_errno(err, sys, "cannot give the interface 'lo' its address");
     sys = add_route(netlink, lo, AF_INET, &source, sizeof(source));
+    if (!sys)
+        sys = add_rule(netlink);
     if (sys)
         return error_set_errno(err, sys, "cannot set the default route");
     sys = add_route(netlink, lo, AF_INET6, &in6addr_loopback, sizeof(in6addr_loopback));
