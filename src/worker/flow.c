@@ -272,9 +272,23 @@ void flow_begin(struct worker *worker, struct h2_stream *stream, const struct h2
 
 /* ---- from hutchd ---- */
 
+/* Responses come in the order of the requests. */
+static void on_response(int status, void *user)
+{
+    struct flow *flow = user;
+    struct wmsg_flow_response message = {.type = WMSG_FLOW_RESPONSE,
+                                         .flow = flow->number,
+                                         .number = ++flow->responses,
+                                         .status = (uint32_t)status};
+
+    tell(flow->worker, &message, sizeof(message));
+}
+
 static void begin_guard(struct flow *flow, uint32_t port)
 {
-    struct http_guard_options options = {.host = flow->host,
+    struct http_guard_options options = {.on_response = on_response,
+                                         .user = flow,
+                                         .host = flow->host,
                                          .port = (uint16_t)port,
                                          .websocket = flow->flags & FLOW_WEBSOCKET,
                                          .one_request = flow->entrance == FLOW_ABSOLUTE};

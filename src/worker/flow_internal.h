@@ -28,6 +28,7 @@ struct flow {
     struct client_hello hello;
     struct http_guard guard;
     uint32_t requests;   /* http: that hutchd was asked about */
+    uint32_t responses;  /* and those whose response came */
     bool request_asked;  /* and the last has no answer yet */
     enum flow_end shuts; /* SHUTS: the end to tell */
 
@@ -48,9 +49,8 @@ struct flow {
 /* Ends a flow: tells hutchd, lets go of everything, frees. The stream: ended or reset before by the caller,
  * or reset here. */
 void flow_finish(struct flow *flow, enum flow_end end, const char *reason);
-/* http: hutchd is asked about a request, or told of a response. */
+/* http: hutchd is asked about a request. */
 void flow_ask_request(struct flow *flow);
-void flow_tell_response(struct flow *flow);
 /* The first flight is what it must be. */
 void flow_ready(struct flow *flow);
 

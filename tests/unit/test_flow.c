@@ -207,6 +207,9 @@ static void test_http(void **state)
     assert_memory_equal(bytes, "GET /b?x=1 HTTP/1.1\r\n", 21);
     assert_int_equal(write(server, response, sizeof(response) - 1), sizeof(response) - 1);
     assert_true(rig_until(&rig, s.in.len >= sizeof(response) - 1, 10000));
+    const struct wmsg_flow_response *told = rig_take(&rig, WMSG_FLOW_RESPONSE);
+    assert_int_equal(told->number, 1);
+    assert_int_equal(told->status, 200);
     /* T08: the second is for another host: it never leaves */
     static const char evil[] = "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n";
     rig_write(&rig, &s, evil, sizeof(evil) - 1);
