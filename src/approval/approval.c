@@ -261,6 +261,11 @@ bool approval_ask(struct approval *approval, const struct approval_ask *ask, str
     return true;
 }
 
+int64_t approval_waiter_id(const struct approval_waiter *waiter)
+{
+    return waiter->item ? waiter->item->request.id : 0;
+}
+
 static void detach(struct approval_waiter *waiter)
 {
     TAILQ_REMOVE(&waiter->item->waiters, waiter, link);

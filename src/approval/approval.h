@@ -159,6 +159,8 @@ struct approval_ask {
  * nonce). */
 bool approval_ask(struct approval *approval, const struct approval_ask *ask, struct approval_waiter *waiter,
                   struct approval_outcome *ret_outcome);
+/* The number of the request that it waits for; 0: for none. */
+int64_t approval_waiter_id(const struct approval_waiter *waiter);
 /* The act is no more (its stream or process ended). Without a waiter left a HELD or FROZEN request is GONE.
  */
 void approval_withdraw(struct approval *approval, struct approval_waiter *waiter);

@@ -76,6 +76,8 @@ int daemon_create(struct paths *paths, struct daemon **ret_daemon, struct error 
     if (rc == 0)
         rc = inbox_create(daemon, &daemon->inbox, err);
     if (rc == 0)
+        rc = inbox_egress_create(daemon, err);
+    if (rc == 0)
         daemon->events = events_create(daemon);
     if (rc < 0) {
         daemon_destroy(daemon);
@@ -96,6 +98,7 @@ void daemon_destroy(struct daemon *daemon)
         return;
     server_destroy(daemon->server);
     attachments_destroy(daemon->attachments);
+    inbox_egress_destroy(daemon);
     inbox_destroy(daemon->inbox);
     events_destroy(daemon->events);
     jobs_destroy(daemon->jobs);

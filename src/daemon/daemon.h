@@ -19,6 +19,7 @@ struct server;
 struct events;
 struct attachments;
 struct inbox;
+struct inbox_egress;
 
 struct daemon {
     uv_loop_t loop;
@@ -30,9 +31,10 @@ struct daemon {
     struct guest_pool *guests; /* guest_call_wait: [any thread] */
     struct jobs *jobs;
     struct server *server;
-    struct events *events;           /* who follows the journal */
-    struct attachments *attachments; /* machine.h */
-    struct inbox *inbox;             /* requests of all projects */
+    struct events *events;             /* who follows the journal */
+    struct attachments *attachments;   /* machine.h */
+    struct inbox *inbox;               /* requests of all projects */
+    struct inbox_egress *inbox_egress; /* those of flows, and grants */
     pthread_mutex_t host_lock;
     struct vm_host *host;          /* by daemon_host */
     struct vm_host_info host_info; /* as libvirt said at the connect; under host_lock */

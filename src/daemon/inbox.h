@@ -40,4 +40,9 @@ typedef void (*inbox_wait_fn)(int64_t id, enum approval_state state, const char 
 uint64_t inbox_wait(struct inbox *inbox, const char *project, int64_t id, inbox_wait_fn fn, void *user);
 void inbox_unwait(struct inbox *inbox, uint64_t wait);
 
+/* inbox_egress.c: adds egress as an owner and reads the stored grants; all flows must have been withdrawn at
+ * its end. */
+int inbox_egress_create(struct daemon *daemon, struct error **err);
+void inbox_egress_destroy(struct daemon *daemon);
+
 #endif

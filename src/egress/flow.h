@@ -49,6 +49,7 @@ struct flow {
     enum flow_entrance entrance;
     char authority[FLOW_AUTHORITY_MAX]; /* as asked for: untrusted */
     struct flow_claim claim;            /* untrusted */
+    char command[16];                   /* the claimed process, as grants are bound to it; "" */
     bool parsed;                        /* request is filled; else authority is malformed */
     struct request request;
     struct policy *policy; /* that verdict points into; NULL: there is none */

@@ -98,6 +98,9 @@ bool flow_begin(struct flows *flows, const struct wmsg_flow_ask *ask)
     flow->parsed = request_parse(flow->authority, strlen(flow->authority), 0, &flow->request, NULL) == 0;
     flow->request.project = flows->project;
     flow->request.session = flow->claim.session[0] ? flow->claim.session : NULL;
+    if (flow->claim.known && flow->claim.pid)
+        snprintf(flow->command, sizeof(flow->command), "%u", flow->claim.pid);
+    flow->request.command = flow->command[0] ? flow->command : NULL;
     if (over_limits(flows)) {
         flow_set_verdict(flow, VERDICT_DENY, REASON_LIMIT);
         flow_refuse(flows, flow, NULL);

@@ -59,6 +59,7 @@ struct journal_query {
     const char *project; /* NULL: all */
     const char *kind;    /* "exec" matches exec and exec.*; NULL: all */
     const char *session;
+    const char *subject; /* exactly; slow without a project */
     int64_t after_seq; /* rows with seq > this */
     int64_t since_ts;  /* 0: no bound */
     size_t limit;      /* 0: no bound */

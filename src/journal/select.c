@@ -19,6 +19,8 @@ static char *query_text(const struct journal_query *query)
         buf_printf(&sql, NULL, " AND (kind = :kind OR (kind > :kind || '.' AND kind < :kind || '/'))");
     if (query->session)
         buf_printf(&sql, NULL, " AND session = :session");
+    if (query->subject)
+        buf_printf(&sql, NULL, " AND subject = :subject");
     if (query->since_ts)
         buf_printf(&sql, NULL, " AND ts >= :since");
     buf_printf(&sql, NULL, " ORDER BY seq%s", query->newest && query->limit ? " DESC" : "");
@@ -100,6 +102,7 @@ static int run_query(struct journal *journal, const struct journal_query *query,
     bind_text(stmt, ":project", query->project);
     bind_text(stmt, ":kind", query->kind);
     bind_text(stmt, ":session", query->session);
+    bind_text(stmt, ":subject", query->subject);
     bind_number(stmt, ":since", query->since_ts);
     bind_number(stmt, ":limit", query->limit > INT64_MAX ? INT64_MAX : (int64_t)query->limit);
     bind_number(stmt, ":each", query->each > INT64_MAX ? INT64_MAX : (int64_t)query->each);

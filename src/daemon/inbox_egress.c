@@ -1,0 +1,458 @@
+#include "daemon/inbox_egress.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "daemon/inbox.h"
+#include "daemon/inbox_fields.h"
+#include "daemon/rules.h"
+#include "daemon/state_requests.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OWNER       "egress"
+#define MEMORY_ID   (1ULL << 62) /* ids of grants that are not stored */
+#define BRIDGE_S    30           /* until a rule that was added is read */
+#define UPLOAD_MORE (8ULL << 20) /* that one answer lets pass, if the rule has no cap of its own */
+#define SEEN_ROWS   1
+
+/* A flow that stands still. */
+struct held {
+    struct approval_waiter waiter; /* first */
+    TAILQ_ENTRY(held) link;
+    struct daemon *daemon;
+    struct flows *flows;
+    uint64_t flow;
+    enum flow_question question;
+    uint64_t more;
+    struct address private_address;
+};
+
+/* A flow that asks for the answer to a request. */
+struct reply {
+    TAILQ_ENTRY(reply) link;
+    struct daemon *daemon;
+    struct flows *flows;
+    uint64_t flow, wait;
+};
+
+struct inbox_egress {
+    TAILQ_HEAD(, held) held;
+    TAILQ_HEAD(, reply) replies;
+    struct grant *grants; /* one row: policy_decide takes it as it is */
+    size_t grant_count;
+    uint64_t last_memory_id;
+};
+
+static struct inbox_egress *store(struct daemon *daemon)
+{
+    return daemon->inbox_egress;
+}
+
+static int64_t now_s(void)
+{
+    return units_now_ns() / 1000000000;
+}
+
+/* ---- grants ---- */
+
+static void keep(struct inbox_egress *egress, const struct grant *grant)
+{
+    egress->grants = xrealloc(egress->grants, egress->grant_count + 1, sizeof(*egress->grants));
+    egress->grants[egress->grant_count++] = *grant;
+}
+
+static void on_stored_grant(const struct grant *grant, void *user)
+{
+    keep(user, grant);
+}
+
+static void drop(struct daemon *daemon, size_t i)
+{
+    struct inbox_egress *egress = store(daemon);
+    auto(error) struct error *err = NULL;
+
+    if (egress->grants[i].id < MEMORY_ID && state_grant_delete(daemon->state, egress->grants[i].id, &err) < 0)
+        log_error("grant %llu: %s", (unsigned long long)egress->grants[i].id, err->message);
+    egress->grants[i] = egress->grants[--egress->grant_count];
+}
+
+size_t inbox_egress_grants(struct daemon *daemon, const struct grant **ret_grants)
+{
+    struct inbox_egress *egress = store(daemon);
+
+    for (size_t i = egress->grant_count; i-- > 0;)
+        if (grant_is_over(&egress->grants[i], now_s()))
+            drop(daemon, i);
+    *ret_grants = egress->grants;
+    return egress->grant_count;
+}
+
+void inbox_egress_used(struct daemon *daemon, const struct grant *grant)
+{
+    struct inbox_egress *egress = store(daemon);
+    auto(error) struct error *err = NULL;
+
+    for (size_t i = 0; i < egress->grant_count; i++) {
+        struct grant *mine = &egress->grants[i];
+        if (mine->id != grant->id)
+            continue;
+        mine->uses++;
+        if (mine->id < MEMORY_ID && state_grant_save(daemon->state, mine, &err) < 0)
+            log_error("grant %llu: %s", (unsigned long long)mine->id, err->message);
+        return;
+    }
+}
+
+static void end_grants(struct daemon *daemon, const char *project, const char *session, bool all)
+{
+    struct inbox_egress *egress = store(daemon);
+
+    for (size_t i = egress->grant_count; i-- > 0;) {
+        const struct grant *grant = &egress->grants[i];
+        bool bound = grant->scope == SCOPE_ONCE || grant->scope == SCOPE_SESSION;
+        if (!strcmp(grant->project, project) &&
+            (all || (bound && (!session || !strcmp(grant->session, session)))))
+            drop(daemon, i);
+    }
+}
+
+void inbox_egress_ended(struct daemon *daemon, const char *project, const char *session)
+{
+    end_grants(daemon, project, session, false);
+}
+
+void inbox_egress_forget(struct daemon *daemon, const char *project)
+{
+    end_grants(daemon, project, NULL, true);
+}
+
+/* ---- an answer becomes a grant or a rule ---- */
+
+/* What a stored request was about, as far as its grant needs it. */
+struct about {
+    json_t *fields;
+    struct request request;
+    const char *missing;
+};
+
+static int read_about(const struct approval_request *stored, struct about *ret, struct error **err)
+{
+    const char *authority, *proto, *command;
+
+    *ret = (struct about){.fields = json_loads(stored->fields, 0, NULL)};
+    authority = json_string_value(json_object_get(ret->fields, "authority"));
+    proto = json_string_value(json_object_get(ret->fields, "proto"));
+    command = json_string_value(json_object_get(ret->fields, "command"));
+    ret->missing = json_string_value(json_object_get(ret->fields, "rule_missing"));
+    if (!authority || !proto || request_parse(authority, strlen(authority), 0, &ret->request, err) < 0)
+        return error_set(err, ERROR_CORRUPT, "what request %lld is about cannot be read",
+                         (long long)stored->id);
+    for (int i = PROTO_TLS; i <= PROTO_TCP; i++)
+        if (!strcmp(proto, proto_name((enum proto)i)))
+            ret->request.proto = (enum proto)i;
+    ret->request.project = stored->project;
+    ret->request.session = stored->session[0] ? stored->session : NULL;
+    ret->request.command = command && command[0] ? command : NULL;
+    ret->request.now = now_s();
+    return 0;
+}
+
+/* The address in the rule that is missing. */
+static bool private_address(const char *missing, struct address *ret)
+{
+    struct rule_origin origin = {.layer = LAYER_SESSION};
+    auto(rule) struct rule *rule = NULL;
+
+    if (!missing || rule_parse(missing, strlen(missing), &origin, &rule, NULL) < 0 || !rule->has_private)
+        return false;
+    *ret = rule->private_range.base;
+    return true;
+}
+
+static int add_grant(struct daemon *daemon, const struct approval_request *stored, const struct about *about,
+                     enum grant_scope scope, uint64_t seconds, struct error **err)
+{
+    struct inbox_egress *egress = store(daemon);
+    bool memory = scope == SCOPE_ONCE || scope == SCOPE_SESSION;
+    struct grant grant;
+    int rc = grant_init(&about->request, scope, 1u << scope, false, seconds, &grant, err);
+
+    if (rc < 0)
+        return rc;
+    grant.request_id = (uint64_t)stored->id;
+    grant.uid = (uint32_t)getuid();
+    grant.generation = (uint64_t)stored->generation;
+    snprintf(grant.tty, sizeof(grant.tty), "%.31s", stored->by);
+    snprintf(grant.digest, sizeof(grant.digest), "%s", stored->digest);
+    grant.has_private =
+        !strcmp(stored->verb, "PRIVATE") && private_address(about->missing, &grant.private_address);
+    if (memory)
+        grant.id = MEMORY_ID + ++egress->last_memory_id;
+    else
+        rc = state_grant_save(daemon->state, &grant, err);
+    if (rc == 0)
+        keep(egress, &grant);
+    return rc;
+}
+
+/* "allow docs.rs" with its end, into the project's file or that of all projects. */
+static int add_rule(struct daemon *daemon, const struct approval_request *stored, const struct about *about,
+                    struct error **err)
+{
+    time_t end = (time_t)(now_s() + GRANT_STORE_SECONDS);
+    char date[16], name[PROJECT_NAME_MAX];
+    struct project *project = projects_lock(daemon->projects, stored->project);
+    struct tm tm;
+    int rc;
+
+    if (!project)
+        return error_set(err, ERROR_NOT_FOUND, "the project is not there any more");
+    memcpy(name, project->r.name, sizeof(name));
+    projects_unlock(daemon->projects);
+    if (!about->missing)
+        return error_set(err, ERROR_STATE, "no rule can say this");
+    gmtime_r(&end, &tm);
+    strftime(date, sizeof(date), "%Y-%m-%d", &tm);
+    autofree char *text = xasprintf("%s expires=%s", about->missing, date);
+    rc = rules_add(daemon->paths, stored->scope == APPROVAL_ALL ? NULL : name, text, err);
+    if (rc == -ERROR_EXISTS) {
+        error_free(*err);
+        *err = NULL;
+        rc = 0;
+    }
+    return rc < 0 ? rc : add_grant(daemon, stored, about, SCOPE_DURATION, BRIDGE_S, err);
+}
+
+static bool somebody_waits(const struct approval_request *stored)
+{
+    return stored->waiters > 0;
+}
+
+static int apply(struct daemon *daemon, const struct approval_request *stored, struct error **err)
+{
+    struct about about;
+    int rc;
+
+    if (!strcmp(stored->verb, "UPLOAD") || !strcmp(stored->verb, "REQUEST"))
+        return 0; /* for the flow that waits alone */
+    rc = read_about(stored, &about, err);
+    if (rc == 0 && stored->scope == APPROVAL_ONCE)
+        rc = add_grant(daemon, stored, &about, somebody_waits(stored) ? SCOPE_ONCE : SCOPE_NEXT, 0, err);
+    else if (rc == 0 && stored->scope == APPROVAL_SESSION)
+        rc = add_grant(daemon, stored, &about, SCOPE_SESSION, 0, err);
+    else if (rc == 0 && stored->scope == APPROVAL_DURATION)
+        rc = add_grant(daemon, stored, &about, SCOPE_DURATION, (uint64_t)stored->duration_s, err);
+    else if (rc == 0)
+        rc = add_rule(daemon, stored, &about, err);
+    json_decref(about.fields);
+    return rc;
+}
+
+/* ---- asking ---- */
+
+static void free_held(struct held *held)
+{
+    TAILQ_REMOVE(&store(held->daemon)->held, held, link);
+    free(held);
+}
+
+static const struct grant *grant_of(struct daemon *daemon, int64_t request)
+{
+    struct inbox_egress *egress = store(daemon);
+
+    for (size_t i = egress->grant_count; i-- > 0;)
+        if (egress->grants[i].request_id == (uint64_t)request)
+            return &egress->grants[i];
+    return NULL;
+}
+
+static enum reason reason_of(const struct approval_outcome *outcome)
+{
+    switch (outcome->verdict) {
+    case APPROVAL_AWAY:
+        return REASON_WAITING;
+    case APPROVAL_QUOTA:
+        return REASON_ASK_QUOTA;
+    case APPROVAL_FAILED:
+        return REASON_LOG;
+    case APPROVAL_ALLOW:
+    case APPROVAL_DENY:
+        break;
+    }
+    return REASON_PERSON;
+}
+
+static void on_done(struct approval_waiter *waiter, const struct approval_outcome *outcome)
+{
+    struct held *held = (struct held *)waiter;
+    struct flow_answer answer = {.allow = outcome->verdict == APPROVAL_ALLOW,
+                                 .reason = reason_of(outcome),
+                                 .words = outcome->reason,
+                                 .bytes = held->more,
+                                 .private_address = held->private_address};
+    struct flows *flows = held->flows;
+    uint64_t flow = held->flow;
+
+    if (answer.allow)
+        answer.grant = grant_of(held->daemon, outcome->id);
+    free_held(held);
+    flows_answer(flows, flow, &answer);
+}
+
+/* When the host was reached first from this project; 0: never. */
+static bool take_time(const struct event *event, void *user)
+{
+    *(int64_t *)user = event->ts;
+    return false;
+}
+
+static int64_t first_seen(struct daemon *daemon, const struct flow *flow)
+{
+    char host[HOST_FORMAT_MAX];
+    struct journal_query query = {.kind = "egress.open", .limit = SEEN_ROWS};
+    struct project *project = projects_lock(daemon->projects, flow->request.project);
+    char name[PROJECT_NAME_MAX];
+    int64_t seen = 0;
+
+    if (!project)
+        return 0;
+    memcpy(name, project->r.name, sizeof(name));
+    projects_unlock(daemon->projects);
+    query.project = name;
+    query.subject = host_format(&flow->request.host, flow->request.port, host);
+    journal_select(daemon->journal, &query, take_time, &seen, NULL);
+    return seen;
+}
+
+static struct held *make_held(struct daemon *daemon, struct flows *flows, const struct flow *flow)
+{
+    struct held *held = xnew(struct held);
+
+    held->waiter.done = on_done;
+    held->daemon = daemon;
+    held->flows = flows;
+    held->flow = flow->id;
+    held->question = flow->asked;
+    held->more = flow->verdict.caps.hour == UINT64_MAX ? UPLOAD_MORE : flow->verdict.caps.hour;
+    private_address(flow->verdict.missing, &held->private_address);
+    TAILQ_INSERT_TAIL(&store(daemon)->held, held, link);
+    return held;
+}
+
+uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const struct flow *flow,
+                          enum reason *ret_reason)
+{
+    struct project *project = projects_lock(daemon->projects, flow->request.project);
+    struct approval_outcome outcome;
+    char key[INBOX_KEY_MAX], boot[17] = "";
+
+    *ret_reason = REASON_NO_UI;
+    if (!project)
+        return 0;
+    memcpy(boot, project->r.boot, sizeof(boot));
+    projects_unlock(daemon->projects);
+    inbox_key(flow, key);
+    json_t *fields = inbox_fields(flow, first_seen(daemon, flow));
+    if (flow->request.command)
+        json_object_set_new(fields, "command", json_string(flow->request.command));
+    autofree char *text = json_dumps(fields, JSON_COMPACT | JSON_ENSURE_ASCII);
+    struct approval_ask ask = {.project = flow->request.project,
+                               .boot = boot,
+                               .session = flow->request.session ? flow->request.session : "",
+                               .verb = inbox_verb(flow),
+                               .key = key,
+                               .subject = json_string_value(json_object_get(fields, "authority")),
+                               .fields = text,
+                               .owner = OWNER,
+                               .generation = (int64_t)flow->verdict.generation,
+                               .tier = inbox_tier(flow),
+                               .scopes = inbox_scopes(flow)};
+    struct held *held = make_held(daemon, flows, flow);
+    bool holds = approval_ask(inbox_approval(daemon->inbox), &ask, &held->waiter, &outcome);
+    json_decref(fields);
+    if (holds)
+        return (uint64_t)approval_waiter_id(&held->waiter);
+    free_held(held);
+    *ret_reason = outcome.verdict == APPROVAL_DENY ? REASON_REPEAT : reason_of(&outcome);
+    return 0;
+}
+
+void inbox_egress_withdraw(struct daemon *daemon, struct flows *flows, const struct flow *flow)
+{
+    struct held *held;
+
+    TAILQ_FOREACH(held, &store(daemon)->held, link)
+    {
+        if (held->flows != flows || held->flow != flow->id)
+            continue;
+        approval_withdraw(inbox_approval(daemon->inbox), &held->waiter);
+        free_held(held);
+        return;
+    }
+}
+
+/* ---- N.request.hutch.internal ---- */
+
+static void reply(struct flows *flows, uint64_t flow, int64_t id, const char *verdict, const char *words)
+{
+    json_t *body = json_pack("{s:I, s:s}", "request", (json_int_t)id, "verdict", verdict);
+
+    if (words && *words)
+        json_object_set_new(body, "reason", json_string(words));
+    autofree char *text = json_dumps(body, JSON_COMPACT | JSON_ENSURE_ASCII);
+    json_decref(body);
+    flows_reply(flows, flow, text);
+}
+
+static void on_answered(int64_t id, enum approval_state state, const char *words, void *user)
+{
+    struct reply *wait = user;
+    const char *verdict = state == APPROVAL_ALLOWED ? "allow" : state == APPROVAL_DENIED ? "deny" : "gone";
+
+    TAILQ_REMOVE(&store(wait->daemon)->replies, wait, link);
+    reply(wait->flows, wait->flow, id, verdict, words);
+    free(wait);
+}
+
+void inbox_egress_wait(struct daemon *daemon, const char *project, struct flows *flows, uint64_t flow,
+                       uint64_t id)
+{
+    struct reply *wait = xnew(struct reply);
+
+    *wait = (struct reply){.daemon = daemon, .flows = flows, .flow = flow};
+    TAILQ_INSERT_TAIL(&store(daemon)->replies, wait, link);
+    if (inbox_wait(daemon->inbox, project, (int64_t)id, on_answered, wait))
+        return;
+    TAILQ_REMOVE(&store(daemon)->replies, wait, link);
+    free(wait);
+    reply(flows, flow, (int64_t)id, "gone", "there is no such request of this project");
+}
+
+/* ---- life ---- */
+
+int inbox_egress_create(struct daemon *daemon, struct error **err)
+{
+    static const struct inbox_owner owner = {.name = OWNER, .apply = apply};
+    struct inbox_egress *egress = xnew(struct inbox_egress);
+
+    TAILQ_INIT(&egress->held);
+    TAILQ_INIT(&egress->replies);
+    daemon->inbox_egress = egress;
+    inbox_add_owner(daemon->inbox, &owner);
+    return state_grants_load(daemon->state, on_stored_grant, egress, err);
+}
+
+void inbox_egress_destroy(struct daemon *daemon)
+{
+    struct inbox_egress *egress = store(daemon);
+
+    if (!egress)
+        return;
+    free(egress->grants);
+    free(egress);
+    daemon->inbox_egress = NULL;
+}
