@@ -13,7 +13,7 @@
 #define SCREEN_FRAME_MS   33 /* at most 30 frames a second … */
 #define SCREEN_KEY_MS     8 /* … but what answers a key is drawn at once, and what comes soon after it … */
 #define SCREEN_ANSWER_MS  100       /* … so long, as the echo of a session does, at this pace */
-#define SCREEN_BUDGET_NS  4000000LL /* of answers a turn: a key never waits longer for its turn */
+#define SCREEN_BUDGET_NS  2000000LL /* of answers a turn: a key never waits longer for its turn */
 #define SCREEN_SLICE      16384     /* bytes that the model takes at once */
 #define SCREEN_LINES      16        /* lines that the model takes at once */
 #define SCREEN_FLUSH_MS   500       /* for what was typed before leaving */
