@@ -285,7 +285,7 @@ static int begin_entry(struct untar *untar, char type, uint64_t size, struct err
     case '3':
     case '4':
     case '6':
-        skip(untar, type == '6' ? "left out, a FIFO" : "left out, a device");
+        skip(untar, type == '6' ? _("left out, a FIFO") : _("left out, a device"));
         return 0;
     default:
         return refuse(untar, err, ERROR_DENIED,

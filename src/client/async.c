@@ -1,6 +1,7 @@
 #include "client/async.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -71,7 +72,7 @@ static void on_data(struct h2_stream *stream, const uint8_t *data, size_t len, v
     if (!pieces)
         h2_stream_consumed(stream, len);
     if (!pieces && async->in.len + len > JSON_BODY_MAX) {
-        error_set(&err, ERROR_PROTOCOL, "the answer is longer than %d bytes", JSON_BODY_MAX);
+        error_set(&err, ERROR_PROTOCOL, _("the answer is longer than %d bytes"), JSON_BODY_MAX);
         finish(async, err);
         return;
     }
@@ -92,7 +93,7 @@ static struct error *read_body(struct async *async)
     if (async->status / 100 != 2 && !(err && async->body)) {
         error_free(err);
         err = NULL;
-        error_set(&err, ERROR_PROTOCOL, "the answer was status %d without a reason", async->status);
+        error_set(&err, ERROR_PROTOCOL, _("the answer was status %d without a reason"), async->status);
     }
     return err;
 }
@@ -111,7 +112,7 @@ static void on_close(struct h2_stream *stream, uint32_t code, void *user)
     if (async->client->lost)
         client_lost_error(async->client, &err);
     else
-        error_set(&err, ERROR_IO, "the answer was cut in the middle");
+        error_set(&err, ERROR_IO, _("the answer was cut in the middle"));
     finish(async, err);
 }
 
@@ -156,7 +157,7 @@ int async_start(struct client *client, const struct async_options *options, void
         autofree char *text = options->body ? json_text(options->body) : NULL;
         size_t len = text ? strlen(text) : options->len;
         if (len > H2_OUT_MAX)
-            return error_set(err, ERROR_LIMIT, "a request of %zu bytes is too long", len);
+            return error_set(err, ERROR_LIMIT, _("a request of %zu bytes is too long"), len);
         h2_stream_write(async->stream, text ? text : options->bytes, len);
         h2_stream_end(async->stream);
     }
@@ -206,7 +207,7 @@ int async_line(struct async *async, json_t **ret_line)
         struct error *err = NULL;
         json_t *line = NULL;
         if (len > JSON_LINE_MAX)
-            error_set(&err, ERROR_PROTOCOL, "a line of the answer is longer than %d bytes", JSON_LINE_MAX);
+            error_set(&err, ERROR_PROTOCOL, _("a line of the answer is longer than %d bytes"), JSON_LINE_MAX);
         else if (len > 0)
             line = json_parse((const char *)buf_data(&async->in), (size_t)len, &err);
         async->scanned = 0;
@@ -257,7 +258,7 @@ int async_write(struct async *async, const void *bytes, size_t len, struct error
     if (!async->stream)
         return 0; /* its end is the answer */
     if (async->out.len > ASYNC_QUEUE_MAX)
-        return error_set(err, ERROR_LIMIT, "%zu bytes wait already", async->out.len);
+        return error_set(err, ERROR_LIMIT, _("%zu bytes wait already"), async->out.len);
     require(buf_append(&async->out, bytes, len, NULL) == 0);
     push(async);
     return 0;

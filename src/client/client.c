@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <signal.h>
 #include <string.h>
@@ -21,8 +22,8 @@ static const struct link_ops link_ops = {.on_over = on_over};
 
 int client_lost_error(const struct client *client, struct error **err)
 {
-    error_set(err, ERROR_NO_DAEMON, "the connection to hutchd was lost");
-    error_hint(err, "machines and sessions go on; give the command again, or look into %s/hutchd.log",
+    error_set(err, ERROR_NO_DAEMON, _("the connection to hutchd was lost"));
+    error_hint(err, _("machines and sessions go on; give the command again, or look into %s/hutchd.log"),
                client->paths->state);
     return -ERROR_NO_DAEMON; /* also where nobody takes the error */
 }
@@ -47,11 +48,11 @@ int client_greet(struct client *client, const json_t *body, struct error **err)
     if (protocol == CLIENT_PROTOCOL)
         return 0;
     error_set(err, ERROR_PROTOCOL,
-              "hutchd (process %lld, version %s) speaks protocol %lld, this hutch speaks %d",
+              _("hutchd (process %lld, version %s) speaks protocol %lld, this hutch speaks %d"),
               (long long)client->pid, version, (long long)protocol, CLIENT_PROTOCOL);
     return error_hint(err,
-                      "end it with \"kill %lld\" and try again: machines and sessions go on, the next "
-                      "command starts a new one",
+                      _("end it with \"kill %lld\" and try again: machines and sessions go on, the next "
+                        "command starts a new one"),
                       (long long)client->pid);
 }
 
@@ -61,7 +62,7 @@ static int check_version(struct client *client, struct error **err)
     auto(json) json_t *body = NULL;
     int rc = client_call(client, "GET", "/v1/version", NULL, &body, err);
     if (rc < 0)
-        return error_prefix(err, "hutchd at \"%s\"", client->paths->socket);
+        return error_prefix(err, _("hutchd at \"%s\""), client->paths->socket);
     return client_greet(client, body, err);
 }
 

@@ -1,6 +1,7 @@
 #include "client/flow.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 #include "client/watch.h"
 
 #include <errno.h>
@@ -84,7 +85,7 @@ static void report_end(struct flow *flow)
         if (flow->client->lost)
             client_lost_error(flow->client, &err);
         else
-            error_set(&err, ERROR_IO, "the stream was cut in the middle");
+            error_set(&err, ERROR_IO, _("the stream was cut in the middle"));
         finish(flow, FLOW_CUT, err);
         return;
     }
@@ -94,7 +95,7 @@ static void report_end(struct flow *flow)
     }
     auto(json) json_t *body = json_parse((const char *)buf_data(&flow->refusal), flow->refusal.len, NULL);
     if (!body || json_to_error(body, &err) == 0)
-        error_set(&err, ERROR_PROTOCOL, "hutchd answered with status %d", flow->status);
+        error_set(&err, ERROR_PROTOCOL, _("hutchd answered with status %d"), flow->status);
     finish(flow, FLOW_REFUSED, err);
 }
 
@@ -133,7 +134,7 @@ static void drain(struct flow *flow)
         ssize_t n = watch_write(flow->out, buf_data(&flow->to_write), flow->to_write.len);
         if (n < 0) {
             struct error *err = NULL;
-            error_set_errno(&err, (int)-n, "cannot write");
+            error_set_errno(&err, (int)-n, _("cannot write"));
             fail(flow, FLOW_OUTPUT_FAILED, err);
             return;
         }
@@ -247,7 +248,7 @@ static int read_piece(struct flow *flow, struct error **err)
     if (n == -EAGAIN)
         return 0;
     if (n < 0)
-        return error_set_errno(err, (int)-n, "cannot read");
+        return error_set_errno(err, (int)-n, _("cannot read"));
     flow->input_ended = n == 0;
     flow->sent += (uint64_t)n;
     if (flow->options.input)
@@ -355,7 +356,7 @@ static void run_done(enum flow_end end, const struct error *err, void *user)
     run->done = true;
     run->err = error_copy(err);
     if (end != FLOW_DONE && !run->err)
-        error_set(&run->err, ERROR_IO, "it was cut in the middle");
+        error_set(&run->err, ERROR_IO, _("it was cut in the middle"));
 }
 
 static int run_produce(const uint8_t **ret_data, size_t *ret_len, void *user, struct error **err)

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/spawn.h"
 #include "base/units.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ static int try_connect(const struct paths *paths, int *ret_fd, struct error **er
     if (rc < 0)
         return rc;
     if (uid != geteuid())
-        return error_set(err, ERROR_DENIED, "\"%s\" belongs to user %u, not to you", paths->socket,
+        return error_set(err, ERROR_DENIED, _("\"%s\" belongs to user %u, not to you"), paths->socket,
                          (unsigned)uid);
     *ret_fd = steal_fd(&fd);
     return 0;
@@ -66,10 +67,10 @@ static int hint_from_log(const char *path, off_t from, struct error **err)
     while (n > 0 && tail[n - 1] == '\n')
         n--;
     if (n <= 0)
-        return error_hint(err, "look into %s, or run: hutch doctor", path);
+        return error_hint(err, _("look into %s, or run: hutch doctor"), path);
     tail[n] = '\0';
     const char *line = strrchr(tail, '\n');
-    return error_hint(err, "it said: %s", line ? line + 1 : tail);
+    return error_hint(err, _("it said: %s"), line ? line + 1 : tail);
 }
 
 /* Waits until the socket answers. The folder's inotify wakes for the socket's file, the pidfd for hutchd's
@@ -87,10 +88,10 @@ static int wait_answer(const struct paths *paths, pid_t pid, int notify, int *re
             return error_move(err, &own);
         error_free(own);
         if (ended)
-            return error_set(err, ERROR_NO_DAEMON, "hutchd ended as soon as it was started");
+            return error_set(err, ERROR_NO_DAEMON, _("hutchd ended as soon as it was started"));
         int64_t left_ms = (until - units_monotonic_ns()) / 1000000;
         if (left_ms <= 0)
-            return error_set(err, ERROR_NO_DAEMON, "hutchd was started but does not answer within %d s",
+            return error_set(err, ERROR_NO_DAEMON, _("hutchd was started but does not answer within %d s"),
                              CLIENT_START_MS / 1000);
         struct pollfd fds[2] = {{.fd = notify, .events = POLLIN}, {.fd = process, .events = POLLIN}};
         /* Between bind and listen a socket refuses: the file alone is not the answer, so look again soon. */
@@ -112,7 +113,7 @@ static int start_daemon(const struct paths *paths, int *ret_fd, struct error **e
     autofree char *log_path = file_join(paths->state, "hutchd.log");
     autoclose int log = open_log(log_path);
     if (log < 0)
-        return error_set_errno(err, errno, "cannot write \"%s\"", log_path);
+        return error_set_errno(err, errno, _("cannot write \"%s\""), log_path);
     off_t log_start = lseek(log, 0, SEEK_END);
     autoclose int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (notify >= 0)
@@ -141,8 +142,8 @@ int client_open(const struct paths *paths, bool start, int *ret_fd, struct error
         return rc < 0 ? error_move(err, &own) : 0;
     error_free(own);
     if (!start) {
-        error_set(err, ERROR_NO_DAEMON, "hutchd does not run");
-        return error_hint(err, "any command that needs it starts it, for example: hutch ls");
+        error_set(err, ERROR_NO_DAEMON, _("hutchd does not run"));
+        return error_hint(err, _("any command that needs it starts it, for example: hutch ls"));
     }
     rc = paths_create(paths, err);
     if (rc < 0)

@@ -1,6 +1,7 @@
 #include "client/watch.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +63,7 @@ int watch_create(uv_loop_t *loop, int fd, bool write, void (*ready)(void *user),
             if (watch->epoll >= 0)
                 close(watch->epoll);
             free(watch);
-            return error_set_errno(err, sys, "cannot wait for descriptor %d", fd);
+            return error_set_errno(err, sys, _("cannot wait for descriptor %d"), fd);
         }
     }
     if (write && watch->kind == WATCH_PIPE) {

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -43,18 +44,18 @@ static char *shown(const char *name)
 
 int name_check(const char *what, const char *name, struct error **err)
 {
-    static const char form[] = "a name is 1 to 32 of a-z, 0-9 and \"-\", and starts with a letter or digit";
+    const char *form = N_("a name is 1 to 32 of a-z, 0-9 and \"-\", and starts with a letter or digit");
     size_t len = strlen(name);
     if (!len) {
-        error_set(err, ERROR_INVALID, "the %s's name is empty", what);
-        error_hint(err, "%s", form);
+        error_set(err, ERROR_INVALID, _("the %s's name is empty"), _(what));
+        error_hint(err, "%s", _(form));
         return -ERROR_INVALID;
     }
     autofree char *safe = shown(name);
     if (len > NAME_MAX_LENGTH) {
-        error_set(err, ERROR_INVALID, "\"%s\" is no %s's name: it has %zu bytes, the limit is %d", safe, what,
-                  len, NAME_MAX_LENGTH);
-        error_hint(err, "%s", form);
+        error_set(err, ERROR_INVALID, _("\"%s\" is no %s's name: it has %zu bytes, the limit is %d"), safe,
+                  _(what), len, NAME_MAX_LENGTH);
+        error_hint(err, "%s", _(form));
         return -ERROR_INVALID;
     }
     size_t digits = strspn(name, "0123456789");
@@ -62,25 +63,25 @@ int name_check(const char *what, const char *name, struct error **err)
         if (is_plain(name[i]) || (name[i] == '-' && i > 0))
             continue;
         autofree char *better = name_from(name);
-        error_set(err, ERROR_INVALID, "\"%s\" is no %s's name: character %zu is not allowed%s", safe, what,
-                  i + 1, name[i] == '-' ? " at the start" : "");
+        error_set(err, ERROR_INVALID, _("\"%s\" is no %s's name: character %zu is not allowed%s"), safe,
+                  _(what), i + 1, name[i] == '-' ? _(" at the start") : "");
         if (better)
-            error_hint(err, "%s; \"%s\" would do", form, better);
+            error_hint(err, _("%s; \"%s\" would do"), _(form), better);
         else
-            error_hint(err, "%s", form);
+            error_hint(err, "%s", _(form));
         return -ERROR_INVALID;
     }
     if (strcmp(what, "project") != 0)
         return 0;
     if (is_verb(name)) {
-        error_set(err, ERROR_INVALID, "\"%s\" cannot be a project's name: it is a verb of the command line",
-                  name);
-        error_hint(err, "take another, such as \"%s-1\"", name);
+        error_set(err, ERROR_INVALID,
+                  _("\"%s\" cannot be a project's name: it is a verb of the command line"), name);
+        error_hint(err, _("take another, such as \"%s-1\""), name);
         return -ERROR_INVALID;
     }
     if (digits == len) {
-        error_set(err, ERROR_INVALID, "\"%s\" cannot be a project's name: it reads like a number", name);
-        error_hint(err, "take another, such as \"p%s\"", name);
+        error_set(err, ERROR_INVALID, _("\"%s\" cannot be a project's name: it reads like a number"), name);
+        error_hint(err, _("take another, such as \"p%s\""), name);
         return -ERROR_INVALID;
     }
     return 0;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "ui/grid/grid.h"
 
 #include <stdio.h>
@@ -181,10 +182,12 @@ int key_parse(const char *name, struct key_event *ret_event, struct error **err)
         event.mods |= KEY_CTRL;
     } else if (!parse_code(base, &event.code)) {
         const char *near = nearest(base);
-        error_set(err, ERROR_INVALID, "\"%s\" is not a key%s%.*s%s%s", name,
-                  near ? "; the nearest is \"" : "", near ? (int)(base - name) : 0, name, near ? near : "",
-                  near ? "\"" : "");
-        error_hint(err, "keys are written a, A, ^A, M-a, S-Enter, C-Up, Space, Esc, PageDown, F5");
+        if (near)
+            error_set(err, ERROR_INVALID, _("\"%s\" is not a key; the nearest is \"%.*s%s\""), name,
+                      (int)(base - name), name, near);
+        else
+            error_set(err, ERROR_INVALID, _("\"%s\" is not a key"), name);
+        error_hint(err, _("keys are written a, A, ^A, M-a, S-Enter, C-Up, Space, Esc, PageDown, F5"));
         return -ERROR_INVALID;
     }
     key_canonical(&event);

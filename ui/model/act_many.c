@@ -157,7 +157,7 @@ bool many_begin(struct app *app, enum view_id view, enum action action, bool ask
     confirm.words.warning =
         xasprintf("%s%s%s", one.warning ? one.warning : "", one.warning && *left ? ". " : "", without);
     confirm.words.question = xasprintf("%s: %s?", action_label(action), names);
-    confirm.name = xasprintf(_("all %zu"), confirm.count);
+    confirm.name = xasprintf("all %zu", confirm.count); /* typed: letters that every keyboard has */
     free(one.warning);
     free(left);
     *ret = confirm;

@@ -137,14 +137,19 @@ static int check_cpus(const struct app *app, const char *text, struct error **er
 {
     uint64_t value;
     (void)app;
-    return *text ? units_parse_number(text, 1, CPUS_MAX, &value, err) : 0;
+    if (!*text || units_parse_number(text, 1, CPUS_MAX, &value, NULL) == 0)
+        return 0;
+    return error_set(err, ERROR_INVALID, _("\"%s\" is not a number from %d to %d"), text, 1, CPUS_MAX);
 }
 
 static int check_size(const struct app *app, const char *text, struct error **err)
 {
     uint64_t value;
     (void)app;
-    return *text ? units_parse_size(text, &value, err) : 0;
+    if (!*text || units_parse_size(text, &value, NULL) == 0)
+        return 0;
+    error_set(err, ERROR_INVALID, _("\"%s\" is not a size"), text);
+    return error_hint(err, _("write a size as 512M, 2G or 1T"));
 }
 
 static int check_repo(const struct app *app, const char *text, struct error **err)

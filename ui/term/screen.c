@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/paths.h"
+#include "base/words.h"
 #include "ui/term/pairs.h"
 #include "ui/term/palette.h"
 #include "ui/term/theme.h"
@@ -128,7 +129,7 @@ static int open_memory(struct screen *screen, struct error **err)
     screen->out = screen->memory < 0 ? NULL : fdopen(screen->memory, "w+e");
     screen->in = fopen("/dev/null", "re");
     if (!screen->out || !screen->in)
-        return error_set(err, ERROR_IO, "the screen's memory cannot be had");
+        return error_set(err, ERROR_IO, _("the screen's memory cannot be had"));
     return 0;
 }
 
@@ -161,7 +162,7 @@ int screen_create(const struct screen_options *options, struct screen **ret_scre
     if (known && !screen->curses)
         screen->curses = new_screen(options->type, screen->out, screen->in);
     if (!screen->curses)
-        return error_set(err, ERROR_INVALID, "the terminal \"%s\" (TERM) cannot show the screen",
+        return error_set(err, ERROR_INVALID, _("the terminal \"%s\" (TERM) cannot show the screen"),
                          options->type);
     set_colors(screen);
     screen->pairs =

@@ -1,6 +1,7 @@
 #include "ui/term/term.h"
 
 #include "base/alloc.h"
+#include "base/words.h"
 #include "ui/term/input.h"
 #include "ui/term/osc.h"
 #include "ui/term/palette.h"
@@ -187,12 +188,11 @@ static void probe(struct term *term)
 static int no_screen(struct error **err, const char *type)
 {
     if (!type || !*type)
-        error_set(err, ERROR_INVALID, "the screen needs to know the terminal, and TERM is not set");
+        error_set(err, ERROR_INVALID, _("the screen needs to know the terminal, and TERM is not set"));
     else
-        error_set(err, ERROR_INVALID, "the terminal \"%s\" (TERM) cannot show the screen", type);
-    error_hint(
-        err,
-        "set TERM to what it is (xterm-256color fits most), or use the commands: `hutch ls`, `hutch help`");
+        error_set(err, ERROR_INVALID, _("the terminal \"%s\" (TERM) cannot show the screen"), type);
+    error_hint(err, _("set TERM to what it is (xterm-256color fits most), or use the commands: `hutch ls`, "
+                      "`hutch help`"));
     return -ERROR_INVALID;
 }
 
@@ -240,7 +240,7 @@ int term_create(const struct term_options *options, struct term **ret_term, stru
     const char *type = getenv("TERM");
     int rc = tty_check(options->fd_in, options->fd_out, err);
     if (rc < 0) {
-        error_hint(err, "the commands need none: `hutch ls`, `hutch help`");
+        error_hint(err, _("the commands need none: `hutch ls`, `hutch help`"));
         return -ERROR_INVALID;
     }
     if (!type || !*type || strlen(type) >= TERM_NAME_MAX || !strcmp(type, "dumb") || !strcmp(type, "unknown"))
@@ -376,14 +376,14 @@ void term_mouse(struct term *term, bool on)
 int term_copy(struct term *term, const char *bytes, size_t len, struct error **err)
 {
     if (!term->caps.clipboard) {
-        error_set(err, ERROR_MISSING, "the terminal \"%s\" has no clipboard that hutch can reach",
+        error_set(err, ERROR_MISSING, _("the terminal \"%s\" has no clipboard that hutch can reach"),
                   term->type);
-        error_hint(err, "select with the mouse (with Shift, if the mouse is hutch's)");
+        error_hint(err, _("select with the mouse (with Shift, if the mouse is hutch's)"));
         return -ERROR_MISSING;
     }
     if (len > TERM_COPY_MAX)
         return error_set(err, ERROR_LIMIT,
-                         "%zu bytes are too many for the terminal's clipboard, the limit is %d", len,
+                         _("%zu bytes are too many for the terminal's clipboard, the limit is %d"), len,
                          TERM_COPY_MAX);
     if (term->suspended)
         return 0;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,7 +129,7 @@ static void signals_give(void)
 static int set_raw(struct error **err)
 {
     if (tcgetattr(tty.in, &tty.saved) < 0)
-        return error_set_errno(err, errno, "the terminal cannot be read");
+        return error_set_errno(err, errno, _("the terminal cannot be read"));
     struct termios raw = tty.saved;
     cfmakeraw(&raw);
     raw.c_cc[VMIN] = 1;
@@ -136,7 +137,7 @@ static int set_raw(struct error **err)
     tty.active = 1;
     if (tcsetattr(tty.in, TCSADRAIN, &raw) < 0) {
         tty.active = 0;
-        return error_set_errno(err, errno, "the terminal cannot be set");
+        return error_set_errno(err, errno, _("the terminal cannot be set"));
     }
     return 0;
 }
@@ -146,8 +147,9 @@ int tty_check(int fd_in, int fd_out, struct error **err)
     bool in = isatty(fd_in), out = isatty(fd_out);
     if (in && out)
         return 0;
-    return error_set(err, ERROR_INVALID, "the screen needs a terminal, and standard %s is none",
-                     in ? "output" : "input");
+    return error_set(err, ERROR_INVALID, "%s",
+                     in ? _("the screen needs a terminal, and standard output is none")
+                        : _("the screen needs a terminal, and standard input is none"));
 }
 
 int tty_take(int fd_in, int fd_out, struct error **err)
