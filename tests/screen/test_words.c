@@ -48,6 +48,30 @@ static void test_screens(void **state)
             take(shot, size);
 }
 
+/* The scene of `hutch demo`: its captions fit into two lines here too. */
+static void test_demo(void **state)
+{
+    static const char *const captions[] = {
+#define X(id, need, key, deed, until, caption, meanwhile) caption, meanwhile,
+#include "ui/demo.def"
+#undef X
+    };
+    struct screen screen;
+    (void)state;
+    for (size_t i = 0; i < countof(captions); i++) {
+        const char *words = _(captions[i]);
+        if (words && paint_width(words) > 2 * 80 - 2)
+            fail_msg("too long: %s", words);
+    }
+    for (size_t size = 0; size < countof(sizes); size++) {
+        autofree char *name = xasprintf("zh_CN.demo.%dx%d", sizes[size].columns, sizes[size].rows);
+        screen_open_demo(&screen, sizes[size].rows, sizes[size].columns, NULL);
+        screen_up(&screen);
+        screen_golden(&screen, name);
+        screen_close(&screen);
+    }
+}
+
 /* A head that is wider than its column would be cut. */
 static void test_heads_fit(void **state)
 {
@@ -124,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_screens),
+        cmocka_unit_test(test_demo),
         cmocka_unit_test(test_heads_fit),
         cmocka_unit_test(test_labels_are_short),
         cmocka_unit_test_setup_teardown(test_states, screen_setup, screen_teardown),
