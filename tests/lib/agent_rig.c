@@ -28,8 +28,9 @@ static const char *const port_names[] = {[RIG_CONTROL] = "control", [RIG_BULK] =
 
 static void start_agent(struct rig *rig)
 {
-    const char *const argv[] = {"./hutch-guest", "serve",     "--ports", rig->folder,
-                                "--root",        rig->folder, NULL};
+    const char *const argv[] = {
+        "./hutch-guest",           "serve",  "--ports", rig->folder, "--root", rig->folder,
+        rig->net ? "--net" : NULL, "listen", NULL};
     const struct spawn spawn = {.argv = argv, .in = -1, .out = -1, .err = 2};
     struct error *err = NULL;
 
@@ -90,9 +91,8 @@ static void connect_port(struct rig *rig, enum rig_port port)
                      0);
 }
 
-void rig_start(struct rig *rig)
+static void start(struct rig *rig)
 {
-    memset(rig, 0, sizeof(*rig));
     snprintf(rig->folder, sizeof(rig->folder), "/tmp/hutch-rig-XXXXXX");
     assert_non_null(mkdtemp(rig->folder));
     signal(SIGPIPE, SIG_IGN);
@@ -100,6 +100,19 @@ void rig_start(struct rig *rig)
     start_agent(rig);
     for (int port = 0; port < RIG_PORTS; port++)
         connect_port(rig, port);
+}
+
+void rig_start(struct rig *rig)
+{
+    memset(rig, 0, sizeof(*rig));
+    start(rig);
+}
+
+void rig_start_net(struct rig *rig)
+{
+    memset(rig, 0, sizeof(*rig));
+    rig->net = true;
+    start(rig);
 }
 
 /* What a failed test left running. */

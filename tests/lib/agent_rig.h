@@ -14,6 +14,7 @@ struct rig {
     char folder[64]; /* --ports */
     uv_loop_t loop;
     pid_t serve;
+    bool net; /* with a way out */
     struct link *link[RIG_PORTS];
     uint8_t key[RIG_PORTS][HELLO_KEY_SIZE]; /* next key of the last session */
     bool has_key[RIG_PORTS];
@@ -21,6 +22,8 @@ struct rig {
 
 /* A folder of its own, the agent started and both ports in step. */
 void rig_start(struct rig *rig);
+/* The same with a way out, on which no host is. */
+void rig_start_net(struct rig *rig);
 /* Ends the agent, removes the folder. Sessions that a test left are deleted first. */
 void rig_stop(struct rig *rig);
 /* kill -9 of the agent, then a new one (the links are connected anew). */

@@ -13,6 +13,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define TEST_LIMIT 300 /* s */
@@ -533,6 +534,35 @@ static void sessions_are_listed_and_deleted(void **state)
     assert_false(file_exists(file));
 }
 
+/* A session of a machine with a way out knows of the proxy; what it was given itself stays; health tells too.
+ */
+static void the_way_out_is_in_the_environment(void **state)
+{
+    char id[40];
+    auto(json) json_t *health = NULL;
+    struct rlimit before, usual;
+
+    rig_stop(&rig);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    usual = (struct rlimit){.rlim_cur = 1024, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &usual); /* hutch-guest takes more for itself alone */
+    rig_start_net(&rig);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_int_equal(rig_call(&rig, "GET", "/v1/health", NULL, &health), 200);
+    autofree char *wanted = xasprintf("http://%s http://%s kept localhost,127.0.0.1,::1,.hutch.internal 1024",
+                                      text(health, "proxy"), text(health, "proxy"));
+    rig_exec(&rig, id, json_pack("{s:{s:s}}", "env", "ALL_PROXY", "kept"), "sh", "-c",
+             "printf '%s %s %s %s %s' $http_proxy $HTTPS_PROXY $ALL_PROXY $no_proxy $(ulimit -Sn); "
+             "printf ' %s' $HUTCH_SESSION; [ \"$HUTCH_NETWORK\" ]",
+             NULL);
+    json_t *session = rig_wait_session(&rig, id);
+    assert_int_equal(number(session, "exit_status"), 0);
+    json_decref(session);
+    autofree char *path = session_path(id, "stdout?from=0"), *said = rig_get(&rig, path);
+    autofree char *whole = xasprintf("%s %s", wanted, id);
+    assert_string_equal(said, whole);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -543,6 +573,7 @@ int main(void)
         TEST(streams_are_apart_and_ends_are_a_shells),
         TEST(what_cannot_start_says_why),
         TEST(environment_and_folder_arrive),
+        TEST(the_way_out_is_in_the_environment),
         TEST(a_signal_and_a_timeout_reach_all),
         TEST(a_terminal_has_a_size_and_a_foreground),
         TEST(an_empty_command_is_a_login_shell),
