@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "daemon/exec_end.h"
 #include "daemon/relay.h"
+#include "daemon/way.h"
 
 #include <string.h>
 
@@ -39,6 +40,7 @@ static void detach(struct daemon *daemon, struct attachment **at)
     *at = attachment->next;
     guest_pool_put(daemon->guests, attachment->id, NULL);
     guest_destroy(attachment->guest);
+    way_attach(daemon, attachment->id, NULL);
     free(attachment);
 }
 
@@ -121,6 +123,22 @@ static void on_alert(struct guest *guest, const char *text, void *user)
     daemon_noted(attachment->daemon, attachment->id, "finding.guest", safe);
 }
 
+static bool on_flow(struct guest *guest, const void *message, void *user)
+{
+    struct attachment *attachment = user;
+
+    (void)guest;
+    return way_take(attachment->daemon, attachment->id, message);
+}
+
+static void on_flows_lost(struct guest *guest, void *user)
+{
+    struct attachment *attachment = user;
+
+    (void)guest;
+    way_lost(attachment->daemon, attachment->id);
+}
+
 /* Makes the guest of a machine that lives. */
 static void attach(struct daemon *daemon, const char *id)
 {
@@ -137,6 +155,8 @@ static void attach(struct daemon *daemon, const char *id)
         .save_key = save_key,
         .on_state = on_state,
         .on_alert = on_alert,
+        .on_flow = on_flow,
+        .on_flows_lost = on_flows_lost,
         .user = attachment,
     };
     int rc = 0;
@@ -159,6 +179,7 @@ static void attach(struct daemon *daemon, const char *id)
     attachment->next = daemon->attachments->first;
     daemon->attachments->first = attachment;
     guest_pool_put(daemon->guests, id, attachment->guest);
+    way_attach(daemon, id, attachment->guest);
 }
 
 void machine_sync(struct daemon *daemon, const char *id)
@@ -178,6 +199,8 @@ void machine_sync(struct daemon *daemon, const char *id)
         detach(daemon, at);
     else if (wanted && !*at)
         attach(daemon, id);
+    if (!project)
+        way_forget(daemon, id);
     at = find(daemon, id);
     if (*at) {
         guest_revive((*at)->guest);

@@ -6,6 +6,7 @@
 #include "conf/names.h"
 #include "conf/template.h"
 #include "daemon/host.h"
+#include "daemon/way.h"
 #include "wire/json.h"
 
 #include <limits.h>
@@ -149,7 +150,7 @@ static int name_for_folder(struct daemon *daemon, const char *folder, char ret_i
 int create_or_find(struct daemon *daemon, const json_t *body, const struct up_params *params,
                    char ret_id[PROJECT_ID_MAX], bool *ret_created, struct error **err)
 {
-    const char *name = NULL, *folder = NULL, *template_name = NULL;
+    const char *name = NULL, *folder = NULL, *template_name = NULL, *mode = NULL;
     autofree char *made = NULL;
     bool found = false;
     int rc = json_opt_string(body, "name", NAME_LEN_MAX, &name, err);
@@ -158,6 +159,8 @@ int create_or_find(struct daemon *daemon, const json_t *body, const struct up_pa
         rc = json_opt_string(body, "folder", PATH_MAX, &folder, err);
     if (rc == 0)
         rc = json_opt_string(body, "template", NAME_LEN_MAX, &template_name, err);
+    if (rc == 0)
+        rc = json_opt_string(body, "egress", NAME_LEN_MAX, &mode, err);
     if (rc == 0 && !name && !folder)
         rc = error_set(err, ERROR_USAGE, "\"name\" or \"folder\" is needed");
     if (rc == 0 && folder && *folder != '/')
@@ -170,6 +173,12 @@ int create_or_find(struct daemon *daemon, const json_t *body, const struct up_pa
         return rc;
     if (found)
         return check_template(daemon, ret_id, template_name, err);
+    if (mode)
+        rc = name_check("project", name ? name : made, err);
+    if (mode && rc == 0)
+        rc = way_begin(daemon, name ? name : made, mode, err);
+    if (rc < 0)
+        return rc;
     *ret_created = true;
     return create(daemon, name ? name : made, folder, template_name ? template_name : TEMPLATE_DEFAULT,
                   params, ret_id, err);

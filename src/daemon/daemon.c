@@ -8,6 +8,7 @@
 #include "daemon/inbox.h"
 #include "daemon/machine.h"
 #include "daemon/server.h"
+#include "daemon/way.h"
 
 #include <string.h>
 
@@ -79,6 +80,8 @@ int daemon_create(struct paths *paths, struct daemon **ret_daemon, struct error 
         rc = inbox_egress_create(daemon, err);
     if (rc == 0)
         daemon->events = events_create(daemon);
+    if (rc == 0)
+        daemon->ways = ways_create(daemon);
     if (rc < 0) {
         daemon_destroy(daemon);
         return rc;
@@ -98,6 +101,7 @@ void daemon_destroy(struct daemon *daemon)
         return;
     server_destroy(daemon->server);
     attachments_destroy(daemon->attachments);
+    ways_destroy(daemon->ways);
     inbox_egress_destroy(daemon);
     inbox_destroy(daemon->inbox);
     events_destroy(daemon->events);

@@ -18,6 +18,7 @@
 struct server;
 struct events;
 struct attachments;
+struct ways;
 struct inbox;
 struct inbox_egress;
 
@@ -35,6 +36,7 @@ struct daemon {
     struct attachments *attachments;   /* machine.h */
     struct inbox *inbox;               /* requests of all projects */
     struct inbox_egress *inbox_egress; /* those of flows, and grants */
+    struct ways *ways;                 /* way.h */
     pthread_mutex_t host_lock;
     struct vm_host *host;          /* by daemon_host */
     struct vm_host_info host_info; /* as libvirt said at the connect; under host_lock */

@@ -6,10 +6,11 @@ libdaemon_a_SOURCES = \
 	%D%/identity.c %D%/inbox.c %D%/inbox.h %D%/inbox_egress.c %D%/inbox_egress.h %D%/inbox_fields.c %D%/inbox_fields.h %D%/job.c %D%/job.h %D%/logfile.c %D%/logfile.h %D%/machine.c %D%/machine.h %D%/ops.h \
 	%D%/post.c %D%/post.h %D%/power.c %D%/project.c %D%/project.h %D%/quit.c %D%/quit.h %D%/quit_client.c \
 	%D%/quit_client.h %D%/reconcile.c %D%/relay.c %D%/relay.h %D%/remove.c %D%/routes_event.c \
-	%D%/routes_file.c %D%/routes_host.c %D%/routes_project.c %D%/routes_session.c %D%/routes_template.c \
+	%D%/routes_file.c %D%/routes_host.c %D%/routes_project.c %D%/routes_session.c %D%/routes_template.c %D%/routes_way.c \
 	%D%/rules.c %D%/rules.h \
 	%D%/server.c %D%/server.h %D%/show.c %D%/show.h %D%/state.c %D%/state.h %D%/state_rows.c \
-	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/steps.def %D%/up.c %D%/work.c %D%/work.h
+	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/steps.def %D%/up.c %D%/way.c %D%/way.h %D%/way_log.c \
+	%D%/way_internal.h %D%/way_rules.c %D%/way_show.c %D%/work.c %D%/work.h
 DAEMON_CFLAGS = $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBVIRT_CFLAGS) $(CRYPTO_CFLAGS)
 libdaemon_a_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 DAEMON_LIBS = libdaemon.a libapproval.a libguestlink.a libegress.a libpolicy.a librepo.a libimage.a libvm.a libjournal.a libconf.a libwire.a libbase.a $(WIRE_LIBS) \
@@ -33,8 +34,8 @@ tests_unit_test_daemon_project_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_project_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 # hutchd with the fake host and the real hutch-guest.
-dist_check_SCRIPTS += tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh
-TESTS += tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh
+dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh
+TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh
 
 dist_man_MANS += doc/hutchd.8
 EXTRA_DIST += %D%/hutchd.service.in

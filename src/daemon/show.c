@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "daemon/way.h"
 #include "wire/json.h"
 
 #include <openssl/evp.h>
@@ -166,6 +167,12 @@ json_t *show_item(struct daemon *daemon, const char *project_id, const struct wm
     }
 }
 
+/* Text that may be absent. */
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
 json_t *show_project_row(struct daemon *daemon, const char *id)
 {
     autofree char *folder = daemon_project_path(daemon, id, NULL);
@@ -177,13 +184,13 @@ json_t *show_project_row(struct daemon *daemon, const char *id)
         json = project_json(project, used);
         projects_unlock(daemon->projects);
     }
-    return json;
-}
+    if (json) {
+        uint64_t rate;
 
-/* Text that may be absent. */
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_string(text) : json_null();
+        set(json, "egress", text_or_null(way_mode(daemon, id, &rate)));
+        set_number(json, "net_rate", rate);
+    }
+    return json;
 }
 
 static json_t *show_repos(const struct record *r)

@@ -1,0 +1,211 @@
+/* The verbs of rules: ls, add, rm, test, suggest. */
+#include "cli/args.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/words.h"
+#include "cli/out.h"
+#include "cli/project.h"
+
+#include <string.h>
+
+static const struct option_spec json_options[] = {{"json", 0, NULL, N_("one JSON object a line")}, {NULL}};
+
+/* Connects, and finds the project: word `at` if there are more words than the verb needs. The path of its
+ * rules with a suffix; the caller frees. */
+static int begin(const struct args *args, size_t needs, const char *suffix, struct client **ret_client,
+                 char **ret_path, struct error **err)
+{
+    const char *given = args->word_count > needs ? args_word(args, 0) : NULL;
+    autofree char *name = NULL;
+    int rc = client_connect(true, ret_client, err);
+
+    if (rc == 0)
+        rc = project_name(*ret_client, given, &name, err);
+    if (rc == 0)
+        *ret_path = project_path(name, "/rules%s", suffix);
+    return rc;
+}
+
+static void print_json(json_t *line, void *user)
+{
+    (void)user;
+    out_json(line);
+}
+
+static void add_row(json_t *rule, void *user)
+{
+    struct table *table = user;
+    autofree char *last = out_age(out_number(rule, "last_ns", 0));
+    autofree char *hits = out_member(rule, "hits");
+    autofree char *id = out_member(rule, "id");
+
+    id[strlen(id) < 8 ? strlen(id) : 8] = '\0';
+    table_add(table, id);
+    table_add(table, out_string(rule, "layer"));
+    table_add(table, hits);
+    table_add(table, last);
+    table_add(table, out_string(rule, "text"));
+}
+
+static int run_ls(const struct args *args, struct error **err)
+{
+    static const char *const titles[] = {N_("ID"), N_("FROM"), N_("HITS"), N_("LAST"), N_("RULE"), NULL};
+    struct table table = {.titles = titles, .right = "llrll"};
+    bool json = args_has(args, "json");
+    auto(client) struct client *client = NULL;
+    auto(json) json_t *result = NULL;
+    autofree char *path = NULL;
+    int rc = begin(args, 0, "", &client, &path, err);
+
+    if (rc == 0)
+        rc = client_lines(client, "GET", path, NULL, json ? print_json : add_row, &table, &result, err);
+    if (rc == 0 && !json) {
+        table_print(&table);
+        out_text(out_word(N_("what no rule names: %s\n")), out_string(result, "mode"));
+    }
+    if (rc == 0 && *out_string(result, "problem"))
+        out_note(_("the files of rules are not what counts now: %s"), out_string(result, "problem"));
+    table_finish(&table);
+    return rc;
+}
+
+const struct verb verb_rule_ls = {
+    .name = "rule ls",
+    .synopsis = "[NAME] [--json]",
+    .help = N_("list what a project may reach"),
+    .options = json_options,
+    .max_args = 1,
+    .run = run_ls,
+};
+
+static int run_add(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    auto(json) json_t *answer = NULL;
+    autofree char *path = NULL;
+    auto(json) json_t *body = json_pack("{s:s}", "rule", args_word(args, args->word_count - 1));
+    int rc = body ? begin(args, 1, "", &client, &path, err)
+                  : error_set(err, ERROR_INVALID, _("a rule is UTF-8 text"));
+
+    if (rc == 0)
+        rc = client_call(client, "POST", path, body, &answer, err);
+    if (rc == 0 && args_has(args, "json"))
+        out_json(answer);
+    else if (rc == 0) {
+        autofree char *text = out_member(answer, "text");
+
+        out_text("%s\n", text);
+    }
+    if (rc == 0 && *out_string(answer, "problem"))
+        out_note(_("the files of rules are not what counts now: %s"), out_string(answer, "problem"));
+    return rc;
+}
+
+const struct verb verb_rule_add = {
+    .name = "rule add",
+    .synopsis = "[NAME] RULE [--json]",
+    .help = N_("add a rule, such as 'allow docs.rs'"),
+    .options = json_options,
+    .min_args = 1,
+    .max_args = 2,
+    .run = run_add,
+};
+
+static int run_rm(const struct args *args, struct error **err)
+{
+    const char *word = args_word(args, args->word_count - 1);
+    autofree char *encoded = json_url_encode(word, strlen(word));
+    autofree char *suffix = xasprintf("/%s", encoded);
+    auto(client) struct client *client = NULL;
+    autofree char *path = NULL;
+    int rc = begin(args, 1, suffix, &client, &path, err);
+
+    return rc < 0 ? rc : client_call(client, "DELETE", path, NULL, NULL, err);
+}
+
+const struct verb verb_rule_rm = {
+    .name = "rule rm",
+    .synopsis = "[NAME] RULE|ID",
+    .help = N_("take a rule out"),
+    .min_args = 1,
+    .max_args = 2,
+    .run = run_rm,
+};
+
+/* 0 allow, 4 deny, 6 ask: the statuses of these codes. */
+static int status_of(const char *verdict)
+{
+    return !strcmp(verdict, "allow")
+               ? 0
+               : error_code_exit(strcmp(verdict, "ask") ? ERROR_DENIED : ERROR_WOULD_ASK);
+}
+
+static int run_test(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    auto(json) json_t *answer = NULL;
+    autofree char *path = NULL;
+    auto(json) json_t *body = json_pack("{s:s}", "target", args_word(args, args->word_count - 1));
+    int rc = body ? begin(args, 1, "/test", &client, &path, err)
+                  : error_set(err, ERROR_INVALID, _("a host's name is ASCII"));
+
+    if (rc == 0)
+        rc = client_call(client, "POST", path, body, &answer, err);
+    if (rc < 0)
+        return rc;
+    if (args_has(args, "json")) {
+        out_json(answer);
+        return status_of(out_string(answer, "verdict"));
+    }
+    autofree char *verdict = out_member(answer, "verdict");
+    autofree char *sentence = out_member(answer, "sentence");
+    autofree char *rule = out_member(answer, "rule_text");
+    autofree char *source = out_member(answer, "source");
+    autofree char *missing = out_member(answer, "missing");
+    out_text("%s: %s\n", verdict, sentence);
+    if (*rule)
+        out_text("  %s%s%s\n", rule, *source ? "  " : "", source);
+    if (*missing)
+        out_text(out_word(N_("  this would allow it: %s\n")), missing);
+    return status_of(verdict);
+}
+
+const struct verb verb_rule_test = {
+    .name = "rule test",
+    .synopsis = "[NAME] HOST[:PORT] [--json]",
+    .help = N_("say what would happen to a connection"),
+    .options = json_options,
+    .min_args = 1,
+    .max_args = 2,
+    .run = run_test,
+};
+
+static void print_suggestion(json_t *line, void *user)
+{
+    autofree char *rule = out_member(line, "rule");
+    autofree char *count = out_member(line, "count");
+
+    (void)user;
+    out_text("%-40s # %s\n", rule, count);
+}
+
+static int run_suggest(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    autofree char *path = NULL;
+    int rc = begin(args, 0, "/suggest", &client, &path, err);
+
+    return rc < 0 ? rc
+                  : client_lines(client, "GET", path, NULL,
+                                 args_has(args, "json") ? print_json : print_suggestion, NULL, NULL, err);
+}
+
+const struct verb verb_rule_suggest = {
+    .name = "rule suggest",
+    .synopsis = "[NAME] [--json]",
+    .help = N_("print rules for what was asked for lately"),
+    .options = json_options,
+    .max_args = 1,
+    .run = run_suggest,
+};

@@ -1,0 +1,549 @@
+#include "daemon/way_internal.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "wire/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RELOAD_MS 200  /* files of rules are read when nothing has changed for so long */
+#define HITS_MAX  4096 /* rules of a project whose use is counted */
+#define OPEN_ROWS 5000 /* newest rows that are searched for connections left open */
+
+/* A lookup or a dial of a flow. */
+struct errand {
+    struct errand *next;
+    struct way *way;
+    uint64_t flow, lookup;
+    struct dial *dial;
+};
+
+struct ways {
+    struct daemon *daemon;
+    struct way *first;
+    struct resolver *resolver;
+    struct way_log *log;
+    char *run; /* names this hutchd's connections */
+    uint64_t generation;
+    uv_timer_t reload;
+    uv_fs_event_t watches[3];
+    size_t watch_count;
+};
+
+static void on_tick(uv_timer_t *timer);
+
+/* ---- one project's way ---- */
+
+static struct way *find(struct ways *ways, const char *id)
+{
+    struct way *way = ways ? ways->first : NULL;
+
+    while (way && strcmp(way->id, id))
+        way = way->next;
+    return way;
+}
+
+/* Before each call into flows. */
+static struct flows *now(struct way *way)
+{
+    flows_set_time(way->flows, units_monotonic_ns() / 1000000, units_now_ns() / 1000000000);
+    return way->flows;
+}
+
+/* After each call: when the flows want to be looked at again. */
+static void plan_tick(struct way *way)
+{
+    int64_t ms = flows_tick(now(way));
+
+    if (ms >= 0)
+        uv_timer_start(&way->tick, on_tick, (uint64_t)ms, 0);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    plan_tick(timer->data);
+}
+
+/* ---- what flows want done ---- */
+
+static void do_send(const void *message, size_t len, int fd, void *user)
+{
+    struct way *way = user;
+
+    if (way->guest)
+        guest_flow_send(way->guest, message, len, fd);
+    else
+        cleanup_close(&fd);
+}
+
+static struct errand *add_errand(struct way *way, uint64_t flow)
+{
+    struct errand *errand = xnew(struct errand);
+
+    errand->way = way;
+    errand->flow = flow;
+    errand->next = way->errands;
+    way->errands = errand;
+    return errand;
+}
+
+static void end_errand(struct errand *errand)
+{
+    struct errand **at = &errand->way->errands;
+
+    while (*at != errand)
+        at = &(*at)->next;
+    *at = errand->next;
+    free(errand);
+}
+
+static void on_resolved(const struct resolver_answer *answer, void *user)
+{
+    struct errand *errand = user;
+    struct way *way = errand->way;
+    uint64_t flow = errand->flow;
+
+    end_errand(errand);
+    flows_resolved(now(way), flow, answer);
+    plan_tick(way);
+}
+
+static void do_resolve(uint64_t flow, const char *name, void *user)
+{
+    struct way *way = user;
+    struct errand *errand = add_errand(way, flow);
+    uint64_t lookup = resolver_lookup(way->ways->resolver, name, on_resolved, errand);
+
+    if (lookup) /* else it was answered from inside, and is gone */
+        errand->lookup = lookup;
+}
+
+static void on_dialed(const struct dial_result *result, void *user)
+{
+    struct errand *errand = user;
+    struct way *way = errand->way;
+    uint64_t flow = errand->flow;
+
+    end_errand(errand);
+    flows_dialed(now(way), flow, result);
+    plan_tick(way);
+}
+
+static void do_dial(uint64_t flow, const struct dial_target *target, void *user)
+{
+    struct way *way = user;
+    struct errand *errand = add_errand(way, flow);
+
+    errand->dial = dial_start(&way->ways->daemon->loop, target, on_dialed, errand);
+}
+
+static void do_drop(uint64_t flow, void *user)
+{
+    struct way *way = user;
+
+    for (struct errand *errand = way->errands, *next; errand; errand = next) {
+        next = errand->next;
+        if (errand->flow != flow)
+            continue;
+        if (errand->dial)
+            dial_cancel(errand->dial);
+        resolver_cancel(way->ways->resolver, errand->lookup);
+        end_errand(errand);
+    }
+}
+
+/* Counts the rule that decided. */
+static void count_hit(struct way *way, const struct flow_record *record)
+{
+    const struct rule *rule = record->flow ? record->flow->verdict.rule : NULL;
+    size_t i = 0;
+
+    if (!rule || (record->row != FLOW_ROW_OPEN && record->row != FLOW_ROW_DENY))
+        return;
+    while (i < way->hit_count && strcmp(way->hits[i].rule, rule->id))
+        i++;
+    if (i == HITS_MAX)
+        return;
+    if (i == way->hit_count) {
+        way->hits = xrealloc(way->hits, ++way->hit_count, sizeof(struct hit));
+        way->hits[i] = (struct hit){0};
+        snprintf(way->hits[i].rule, sizeof(way->hits[i].rule), "%s", rule->id);
+    }
+    way->hits[i].count += record->count ? record->count : 1;
+    way->hits[i].last_ns = units_now_ns();
+}
+
+static void do_record(const struct flow_record *record, void *user)
+{
+    struct way *way = user;
+    autofree char *conn = record->flow
+                              ? xasprintf("%s-%llu-%llu", way->ways->run, (unsigned long long)way->boot,
+                                          (unsigned long long)record->flow->id)
+                              : NULL;
+    autofree char *subject = NULL;
+    autofree char *data = NULL;
+    struct event event;
+
+    count_hit(way, record);
+    way_fill_event(record, conn, &event, &subject, &data);
+    way_log_add(way->ways->log, way->id, &event, record->row == FLOW_ROW_OPEN ? record->flow->id : 0);
+}
+
+static void do_alert(const char *text, void *user)
+{
+    struct way *way = user;
+
+    daemon_noted(way->ways->daemon, way->id, "finding.egress", text);
+}
+
+static int do_own(struct address *ret_own, size_t max, void *user)
+{
+    (void)user;
+    return dial_own_addresses(ret_own, max, NULL);
+}
+
+/* Without `ask`: a question is refused (no-ui) until somebody can be asked. */
+static const struct flow_ops way_ops = {
+    .send = do_send,
+    .resolve = do_resolve,
+    .dial = do_dial,
+    .drop = do_drop,
+    .record = do_record,
+    .alert = do_alert,
+    .own = do_own,
+};
+
+/* A row was written, or was not: then nothing is allowed until one is. */
+static void on_logged(const char *project, uint64_t flow, bool written, void *user)
+{
+    struct ways *ways = user;
+    struct way *way = find(ways, project);
+
+    for (struct way *each = ways->first; each; each = each->next)
+        flows_set_log(each->flows, written);
+    if (!way || !flow)
+        return;
+    flows_recorded(now(way), flow, written);
+    plan_tick(way);
+}
+
+/* ---- rules ---- */
+
+static void note_policy(struct way *way, const char *subject, const char *verdict)
+{
+    auto(error) struct error *err = NULL;
+    struct event event = EVENT_INIT;
+
+    event.project = way->id;
+    event.kind = "policy";
+    event.actor = "hutchd";
+    event.subject = subject;
+    event.verdict = verdict;
+    if (daemon_journal(way->ways->daemon, &event, &err) < 0)
+        log_error("%s", err->message);
+}
+
+/* Same rules, same mode, same ports? Then nothing has changed for anybody. */
+static bool same_policy(const struct policy *a, const struct policy *b)
+{
+    size_t count_a, count_b;
+    const struct rule *const *rules_a = policy_rules(a, &count_a), *const *rules_b =
+                                                                       policy_rules(b, &count_b);
+
+    if (policy_mode(a) != policy_mode(b) || count_a != count_b)
+        return false;
+    for (size_t i = 0; i < count_a; i++) {
+        if (strcmp(rules_a[i]->id, rules_b[i]->id))
+            return false;
+    }
+    return true;
+}
+
+/* Reads the files; what cannot be read leaves the rules of before in force (none at the start: deny all). */
+static void reload(struct way *way)
+{
+    auto(error) struct error *err = NULL;
+    auto(policy) struct policy *policy = NULL;
+    uint64_t generation = ++way->ways->generation;
+
+    if (way_load(way->ways->daemon, way->id, generation, &policy, &err) < 0) {
+        if (!way->banner || strcmp(way->banner, err->message)) {
+            log_warning("project %s: the rules are not taken: %s", way->id, err->message);
+            note_policy(way, err->message, "refused");
+        }
+        free(way->banner);
+        way->banner = xstrdup(err->message);
+        return;
+    }
+    free(steal(&way->banner));
+    if (!way->policy || !same_policy(way->policy, policy)) {
+        size_t count;
+
+        policy_rules(policy, &count);
+        autofree char *text = xasprintf("generation %llu: %s, %zu rules", (unsigned long long)generation,
+                                        policy_mode_name(policy_mode(policy)), count);
+        note_policy(way, text, "loaded");
+    }
+    policy_unref(way->policy);
+    way->policy = policy_ref(policy);
+    flows_set_policy(now(way), policy);
+    plan_tick(way);
+}
+
+void ways_reload(struct daemon *daemon)
+{
+    for (struct way *way = daemon->ways->first; way; way = way->next)
+        reload(way);
+}
+
+static void on_reload(uv_timer_t *timer)
+{
+    struct ways *ways = timer->data;
+
+    ways_reload(ways->daemon);
+}
+
+static void on_change(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+    struct ways *ways = watch->data;
+
+    (void)name;
+    (void)events;
+    (void)status;
+    uv_timer_start(&ways->reload, on_reload, RELOAD_MS, 0);
+}
+
+static void watch_folder(struct ways *ways, const char *path)
+{
+    uv_fs_event_t *watch = &ways->watches[ways->watch_count];
+
+    if (uv_fs_event_init(&ways->daemon->loop, watch) < 0)
+        return;
+    watch->data = ways;
+    ways->watch_count++;
+    if (uv_fs_event_start(watch, on_change, path, 0) < 0)
+        log_warning("\"%s\" cannot be watched: changed rules count after `hutch rule ls`", path);
+}
+
+/* ---- the way of a project ---- */
+
+struct way *way_get(struct daemon *daemon, const char *id)
+{
+    struct ways *ways = daemon->ways;
+    struct way *way = find(ways, id);
+    struct project *project = way ? NULL : projects_lock(daemon->projects, id);
+    auto(error) struct error *err = NULL;
+    autofree char *proxy = NULL;
+
+    if (way)
+        return way;
+    if (!project)
+        return NULL;
+    projects_unlock(daemon->projects);
+    way = xnew(struct way);
+    way->ways = ways;
+    way->daemon = daemon;
+    snprintf(way->id, sizeof(way->id), "%s", id);
+    if (way_proxy(daemon, &proxy, &err) < 0)
+        log_warning("connections go out without a proxy: %s", err->message);
+    way->flows = flows_create(id, proxy, &way_ops, way);
+    uv_timer_init(&daemon->loop, &way->tick);
+    way->tick.data = way;
+    way->next = ways->first;
+    ways->first = way;
+    way_make_file(daemon, id);
+    reload(way);
+    return way;
+}
+
+static void on_way_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void drop_way(struct way *way)
+{
+    struct way **at = &way->ways->first;
+
+    while (*at != way)
+        at = &(*at)->next;
+    way->guest = NULL;
+    flows_destroy(now(way));
+    *at = way->next;
+    policy_unref(way->policy);
+    free(way->banner);
+    free(way->hits);
+    uv_close((uv_handle_t *)&way->tick, on_way_closed);
+}
+
+void way_forget(struct daemon *daemon, const char *id)
+{
+    struct way *way = find(daemon->ways, id);
+
+    if (way)
+        drop_way(way);
+}
+
+void way_attach(struct daemon *daemon, const char *id, struct guest *guest)
+{
+    struct way *way = guest ? way_get(daemon, id) : find(daemon->ways, id);
+
+    if (way)
+        way->guest = guest;
+}
+
+bool way_take(struct daemon *daemon, const char *id, const void *message)
+{
+    struct way *way = find(daemon->ways, id);
+
+    if (!way)
+        return false;
+    bool good = flows_take(now(way), message);
+    plan_tick(way);
+    return good;
+}
+
+void way_lost(struct daemon *daemon, const char *id)
+{
+    struct way *way = find(daemon->ways, id);
+
+    if (!way)
+        return;
+    flows_lost(now(way));
+    way->boot++;
+    plan_tick(way);
+}
+
+json_t *way_flows(struct way *way)
+{
+    json_t *list = json_array();
+
+    for (const struct flow *flow = flows_first(now(way)); flow; flow = flow->next)
+        json_array_append_new(list, way_show_flow(flow, units_monotonic_ns() / 1000000));
+    return list;
+}
+
+const char *way_banner(const struct way *way)
+{
+    return way->banner;
+}
+
+const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate)
+{
+    struct way *way = find(daemon->ways, id);
+    uint64_t up = 0, down = 0;
+
+    *ret_rate = 0;
+    if (!way)
+        return NULL;
+    flows_rate(now(way), &up, &down);
+    *ret_rate = up + down;
+    return way->policy ? policy_mode_name(policy_mode(way->policy)) : "deny";
+}
+
+/* ---- connections that the hutchd before left open ---- */
+
+struct left {
+    json_t *open; /* conn -> [project, subject] */
+};
+
+static bool on_start_row(const struct event *event, void *user)
+{
+    *(int64_t *)user = event->seq;
+    return true;
+}
+
+static bool on_egress_row(const struct event *event, void *user)
+{
+    struct left *left = user;
+    auto(json) json_t *data = event->data ? json_parse(event->data, strlen(event->data), NULL) : NULL;
+    const char *conn = json_string_value(json_object_get(data, "conn"));
+
+    if (conn && !strcmp(event->kind, "egress.open"))
+        json_object_set_new(
+            left->open, conn,
+            json_pack("[s, s]", event->project ? event->project : "", event->subject ? event->subject : ""));
+    else if (conn && !strcmp(event->kind, "egress.close"))
+        json_object_del(left->open, conn);
+    return true;
+}
+
+static void report_left(struct daemon *daemon)
+{
+    struct left left = {json_object()};
+    int64_t start = 0;
+    const struct journal_query begun = {.kind = "daemon.start", .limit = 1, .newest = true};
+    const char *conn;
+    json_t *row;
+
+    journal_select(daemon->journal, &begun, on_start_row, &start, NULL);
+    const struct journal_query rows = {
+        .kind = "egress", .after_seq = start, .limit = OPEN_ROWS, .newest = true};
+    journal_select(daemon->journal, &rows, on_egress_row, &left, NULL);
+    json_object_foreach(left.open, conn, row)
+    {
+        autofree char *text =
+            xasprintf("the connection to %s was open when hutchd ended: its end is not known",
+                      json_string_value(json_array_get(row, 1)));
+
+        daemon_noted(daemon, json_string_value(json_array_get(row, 0)), "finding.egress", text);
+    }
+    json_decref(left.open);
+}
+
+/* ---- all ---- */
+
+struct ways *ways_create(struct daemon *daemon)
+{
+    struct ways *ways = xnew(struct ways);
+    autofree char *projects = file_join(daemon->paths->config, "projects");
+    autofree char *presets = file_join(daemon->paths->config, "presets");
+    autofree char *program = NULL;
+    auto(error) struct error *err = NULL;
+
+    ways->daemon = daemon;
+    ways->run = units_random_hex(4);
+    ways->generation = (uint64_t)(units_now_ns() / 1000000000); /* grows over restarts too */
+    if (paths_program(daemon->paths, "hutch-resolver", &program, &err) < 0)
+        log_error("names cannot be resolved: %s", err->message);
+    const struct resolver_options options = {
+        .loop = &daemon->loop, .program = program, .table = getenv("HUTCH_RESOLVER_TABLE")};
+    ways->resolver = resolver_create(&options);
+    ways->log = way_log_create(daemon, on_logged, ways);
+    uv_timer_init(&daemon->loop, &ways->reload);
+    ways->reload.data = ways;
+    if (file_make_folder(projects, 0700, NULL) == 0)
+        watch_folder(ways, projects);
+    watch_folder(ways, daemon->paths->config);
+    if (file_exists(presets))
+        watch_folder(ways, presets);
+    report_left(daemon);
+    return ways;
+}
+
+/* Embedded handles of ways itself. */
+static void on_ways_handle_closed(uv_handle_t *handle)
+{
+    struct ways *ways = handle->data;
+
+    if (ways->watch_count-- > 0)
+        return;
+    free(ways->run);
+    free(ways);
+}
+
+void ways_destroy(struct ways *ways)
+{
+    if (!ways)
+        return;
+    while (ways->first)
+        drop_way(ways->first);
+    way_log_destroy(ways->log);
+    resolver_destroy(ways->resolver);
+    uv_close((uv_handle_t *)&ways->reload, on_ways_handle_closed);
+    for (size_t i = 0, count = ways->watch_count; i < count; i++)
+        uv_close((uv_handle_t *)&ways->watches[i], on_ways_handle_closed);
+}

@@ -1,0 +1,51 @@
+/* way.h: the ways out: of each project its flows (egress/flow.h), its rules as they are now, and what carries
+ * them: one resolver, one writer of the journal and one watch on the files of rules for all. Loop thread. */
+#ifndef HUTCH_DAEMON_WAY_H
+#define HUTCH_DAEMON_WAY_H
+
+#include "daemon/daemon.h"
+
+#include <jansson.h>
+
+struct ways;
+struct way;
+
+/* Reports connections that the hutchd before left open. */
+struct ways *ways_create(struct daemon *daemon);
+/* Closes every flow and writes what is to be written. */
+void ways_destroy(struct ways *ways);
+
+/* ---- the machine's side ---- */
+/* The machine has a guest now (or another one), or none (NULL): all its flows have ended. */
+void way_attach(struct daemon *daemon, const char *id, struct guest *guest);
+/* A checked message of flow_proto.h. false: it has no place. */
+bool way_take(struct daemon *daemon, const char *id, const void *message);
+void way_lost(struct daemon *daemon, const char *id);
+/* The project is gone. */
+void way_forget(struct daemon *daemon, const char *id);
+
+/* ---- the API's side ---- */
+/* The way of a project, made with its rules if nobody asked yet. NULL: the project is gone. */
+struct way *way_get(struct daemon *daemon, const char *id);
+/* Why the files of rules are not what counts now, or NULL. */
+const char *way_banner(const struct way *way);
+/* Reads all files of rules anew, now. */
+void ways_reload(struct daemon *daemon);
+/* The living flows, the rules as they are now ("id source text decision hits last_ns"; hits since hutchd's
+ * start), rules that the journal suggests: arrays. New references. */
+json_t *way_flows(struct way *way);
+json_t *way_rules(struct way *way);
+json_t *way_suggest(struct way *way);
+/* `rule test`: what the flows' own decision says to "host:port" now. New reference. */
+json_t *way_test(struct way *way, const char *authority);
+/* Writes a rule into the project's file, in its canonical form, or takes one out (by its id or text). Noted
+ * in the journal before. Then all files are read. */
+int way_rule_add(struct way *way, const char *text, json_t **ret_json, struct error **err);
+int way_rule_remove(struct way *way, const char *word, struct error **err);
+/* A word for `show` and `ls`: "ask", … "deny" without rules; NULL: not loaded yet. *ret_rate: bytes a second
+ * both ways. Reads no files. */
+const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate);
+/* Writes the file of a new project with its mode; one that is there stays, if it says the same. */
+int way_begin(struct daemon *daemon, const char *name, const char *mode, struct error **err);
+
+#endif

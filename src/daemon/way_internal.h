@@ -1,0 +1,62 @@
+/* way_internal.h: between way.c, way_rules.c, way_log.c and way_show.c. */
+#ifndef HUTCH_DAEMON_WAY_INTERNAL_H
+#define HUTCH_DAEMON_WAY_INTERNAL_H
+
+#include "daemon/way.h"
+#include "egress/flow.h"
+
+struct hit {
+    char rule[17];
+    uint64_t count;
+    int64_t last_ns;
+};
+struct errand;
+
+/* One project's. */
+struct way {
+    struct way *next;
+    struct ways *ways;
+    struct daemon *daemon;
+    char id[PROJECT_ID_MAX];
+    struct flows *flows;
+    struct policy *policy; /* NULL: no rules were ever valid */
+    struct guest *guest;
+    char *banner;
+    struct errand *errands;
+    uint64_t boot; /* counts workers: makes a flow's number one of all */
+    struct hit *hits;
+    size_t hit_count;
+    uv_timer_t tick;
+};
+
+/* ---- way_rules.c ---- */
+/* Reads presets, rules.ini and projects/NAME.ini and compiles them (rules.h). */
+int way_load(struct daemon *daemon, const char *id, uint64_t generation, struct policy **ret_policy,
+             struct error **err);
+/* Makes the first file of a project that has none: default = ask. */
+void way_make_file(struct daemon *daemon, const char *id);
+/* "host:port" of [network] proxy in the user's hutch.ini; NULL: none. Caller frees. */
+int way_proxy(struct daemon *daemon, char **ret_proxy, struct error **err);
+
+/* ---- way_log.c: rows of the journal, written in groups by a thread ---- */
+struct way_log;
+/* done is called on the loop for each row with a flow. */
+struct way_log *way_log_create(struct daemon *daemon,
+                               void (*done)(const char *project, uint64_t flow, bool written, void *user),
+                               void *user);
+/* Writes what is queued, then frees. */
+void way_log_destroy(struct way_log *log);
+/* Queues a row (event is copied). flow 0: nobody waits for it. */
+void way_log_add(struct way_log *log, const char *project, const struct event *event, uint64_t flow);
+
+/* ---- way_show.c ---- */
+/* A flow as the API shows it. New reference. */
+json_t *way_show_flow(const struct flow *flow, int64_t now_ms);
+/* The row of a record: strings belong to *ret_data and *ret_subject, which the caller frees. conn: names the
+ * connection over restarts. */
+void way_fill_event(const struct flow_record *record, const char *conn, struct event *ret_event,
+                    char **ret_subject, char **ret_data);
+/* What policy says to a request, for `rule test`. New reference. */
+json_t *way_show_verdict(const struct request *request, const struct verdict *verdict);
+
+#endif

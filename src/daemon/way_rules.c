@@ -1,0 +1,321 @@
+/* The rules of a project: reading, showing, changing, testing, suggesting. */
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "conf/egress.h"
+#include "conf/ini.h"
+#include "conf/template.h"
+#include "daemon/rules.h"
+#include "daemon/way_internal.h"
+#include "image/mirror.h"
+#include "policy/suggest.h"
+#include "wire/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define APT_FOLDER   "/etc/apt"
+#define SUGGEST_ROWS 5000 /* newest rows of the journal that are looked at */
+
+/* ---- reading ---- */
+
+/* "http://deb.example:3142/debian" as the item of a rule, "deb.example:3142"; NULL if it is none. Caller
+ * frees.
+ */
+static char *uri_item(const char *uri)
+{
+    const char *host = uri ? strstr(uri, "://") : NULL;
+
+    if (!host)
+        return NULL;
+    host += 3;
+    int len = (int)strcspn(host, "/");
+    bool port = memchr(host, ':', (size_t)len) != NULL;
+    return xasprintf("%.*s%s", len, host, port ? "" : strncmp(uri, "https:", 6) ? ":80" : ":443");
+}
+
+/* What apt in the machine is set to: the mirrors that its image was built from. */
+static size_t mirror_hosts(struct daemon *daemon, const char *template_name, char *items[2])
+{
+    auto(template) struct template *template = NULL;
+    struct mirrors mirrors = {0};
+    size_t count = 0;
+
+    /* Without a mirror there is no image either: nothing to allow. */
+    if (template_load(daemon->paths, template_name, &template, NULL) < 0 ||
+        mirrors_find(daemon->paths, template, APT_FOLDER, &mirrors, NULL) < 0)
+        return 0;
+    items[count] = uri_item(mirrors.main);
+    count += items[count] != NULL;
+    items[count] = uri_item(mirrors.security);
+    count += items[count] != NULL;
+    mirrors_finish(&mirrors);
+    return count;
+}
+
+/* Name and template of a project; false: it is gone. Caller frees. */
+static bool project_words(struct daemon *daemon, const char *id, char **ret_name, char **ret_template)
+{
+    struct project *project = projects_lock(daemon->projects, id);
+
+    if (!project)
+        return false;
+    *ret_name = xstrdup(project->r.name);
+    if (ret_template)
+        *ret_template = xstrdup(project->r.template);
+    projects_unlock(daemon->projects);
+    return true;
+}
+
+int way_load(struct daemon *daemon, const char *id, uint64_t generation, struct policy **ret_policy,
+             struct error **err)
+{
+    static const char *const presets[] = {"debian", NULL};
+    autofree char *name = NULL;
+    autofree char *template_name = NULL;
+    char *items[2];
+
+    if (!project_words(daemon, id, &name, &template_name))
+        return error_set(err, ERROR_NOT_FOUND, "the project is gone");
+    size_t count = mirror_hosts(daemon, template_name, items);
+    struct rules_guest_host hosts[2];
+    for (size_t i = 0; i < count; i++)
+        hosts[i] = (struct rules_guest_host){.preset = presets[0], .item = items[i], .from_base = true};
+    struct rules_input input = {.project = name,
+                                .presets = presets,
+                                .guest_hosts = hosts,
+                                .guest_host_count = count,
+                                .generation = generation};
+    int rc = rules_load(daemon->paths, &input, ret_policy, err);
+    while (count)
+        free(items[--count]);
+    return rc;
+}
+
+void way_make_file(struct daemon *daemon, const char *id)
+{
+    autofree char *name = NULL;
+    auto(error) struct error *err = NULL;
+
+    if (project_words(daemon, id, &name, NULL) &&
+        rules_write(daemon->paths, name, MODE_ASK, NULL, &err) < 0 && err->code != ERROR_EXISTS)
+        log_error("%s", err->message);
+}
+
+int way_begin(struct daemon *daemon, const char *name, const char *word, struct error **err)
+{
+    autofree char *path = rules_path(daemon->paths, name);
+    auto(egress) struct egress_file *file = NULL;
+    enum policy_mode mode;
+    int rc = policy_mode_parse(word, &mode, err);
+
+    if (rc == 0 && !file_exists(path))
+        return rules_write(daemon->paths, name, mode, NULL, err);
+    if (rc == 0)
+        rc = egress_load(path, KEY_PROJECT, &file, err);
+    if (rc < 0 || (file->mode && !strcmp(file->mode, word)))
+        return rc;
+    error_set(err, ERROR_EXISTS, "\"%s\" is there already and says \"default = %s\"", path,
+              file->mode ? file->mode : "ask");
+    return error_hint(err, "edit or remove it, or leave the mode out");
+}
+/* ---- [network] proxy ---- */
+
+/* "http://proxy.corp.example:3128/" becomes "proxy.corp.example:3128". */
+static int parse_proxy(const char *url, char **ret_proxy, struct error **err)
+{
+    const char *at = strncmp(url, "http://", 7) ? NULL : url + 7;
+    struct host host;
+    uint16_t port;
+    char text[HOST_FORMAT_MAX];
+
+    if (!at || strchr(at, '@') || host_parse_authority(at, strcspn(at, "/"), 80, &host, &port, NULL) < 0) {
+        error_set(err, ERROR_INVALID, "\"%s\" is no proxy that hutch can use", url);
+        return error_hint(err, "write http://HOST:PORT (without a password), env or none");
+    }
+    *ret_proxy = xstrdup(host_format(&host, port, text));
+    return 0;
+}
+
+int way_proxy(struct daemon *daemon, char **ret_proxy, struct error **err)
+{
+    autofree char *path = file_join(daemon->paths->config, "hutch.ini");
+    auto(ini) struct ini *ini = NULL;
+    int rc = file_exists(path) ? ini_load(path, KEY_USER, &ini, err) : 0;
+    const char *value = rc == 0 && ini ? ini_value(ini, "network", "proxy", "none") : "none";
+
+    if (rc < 0 || !strcmp(value, "none"))
+        return rc;
+    if (!strcmp(value, "env")) {
+        value = getenv("https_proxy");
+        if (!value || !*value)
+            value = getenv("HTTPS_PROXY");
+        if (!value || !*value)
+            return 0;
+    }
+    return parse_proxy(value, ret_proxy, err);
+}
+
+/* ---- showing and testing ---- */
+
+json_t *way_rules(struct way *way)
+{
+    json_t *list = json_array();
+    size_t count = 0;
+    const struct rule *const *rules = way->policy ? policy_rules(way->policy, &count) : NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rule *rule = rules[i];
+        const struct hit *hit = NULL;
+
+        for (size_t j = 0; j < way->hit_count && !hit; j++) {
+            if (!strcmp(way->hits[j].rule, rule->id))
+                hit = &way->hits[j];
+        }
+        json_t *row =
+            json_pack("{s:s, s:s, s:s*, s:i, s:s, s:s, s:I, s:I}", "id", rule->id, "layer",
+                      rule_layer_name(rule->layer), "source", rule->source, "line", rule->line, "text",
+                      rule->text, "decision", rule_effect_name(rule->effect), "hits",
+                      (json_int_t)(hit ? hit->count : 0), "last_ns", (json_int_t)(hit ? hit->last_ns : 0));
+        require(row);
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+json_t *way_test(struct way *way, const char *authority)
+{
+    struct request request;
+    struct verdict verdict;
+    bool parsed = flow_decide(way->policy, authority, strlen(authority), PROTO_ANY, way->id, NULL, 0,
+                              units_now_ns() / 1000000000, &request, &verdict);
+
+    return way_show_verdict(parsed ? &request : NULL, &verdict);
+}
+
+/* ---- changing ---- */
+
+static char *project_name(struct way *way, struct error **err)
+{
+    char *name = NULL;
+
+    if (!project_words(way->daemon, way->id, &name, NULL))
+        error_set(err, ERROR_NOT_FOUND, "the project was removed meanwhile");
+    return name;
+}
+
+int way_rule_add(struct way *way, const char *text, json_t **ret_json, struct error **err)
+{
+    const struct rule_origin origin = {.layer = LAYER_PROJECT};
+    autofree char *name = project_name(way, err);
+    auto(rule) struct rule *rule = NULL;
+
+    if (!name)
+        return -ERROR_NOT_FOUND;
+    int rc = rule_parse(text, strlen(text), &origin, &rule, err);
+    if (rc == 0)
+        rc = daemon_note(way->daemon, way->id, "policy.add", rule->text, err);
+    if (rc == 0)
+        rc = rules_add(way->daemon->paths, name, rule->text, err);
+    if (rc < 0)
+        return rc;
+    ways_reload(way->daemon);
+    *ret_json = json_pack("{s:s, s:s, s:s*}", "id", rule->id, "text", rule->text, "problem", way->banner);
+    return 0;
+}
+
+/* The rule of an id or a text, the project's own before others. */
+static const struct rule *find_rule(const struct way *way, const char *word)
+{
+    size_t count = 0;
+    const struct rule *const *rules = way->policy ? policy_rules(way->policy, &count) : NULL;
+    const struct rule *found = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(rules[i]->text, word) || !strcmp(rules[i]->id, word))
+            found = rules[i]; /* the project's come last */
+    }
+    return found;
+}
+
+int way_rule_remove(struct way *way, const char *word, struct error **err)
+{
+    autofree char *name = project_name(way, err);
+
+    if (!name)
+        return -ERROR_NOT_FOUND;
+    ways_reload(way->daemon);
+    const struct rule *rule = find_rule(way, word);
+    if (rule && rule->layer != LAYER_PROJECT) {
+        error_set(err, ERROR_STATE, "\"%s\" stands in \"%s\"", rule->text,
+                  rule->source ? rule->source : "hutch");
+        return error_hint(err, rule->layer == LAYER_PRESET
+                                   ? "a line \"-TARGET\" under presets of the project's file takes it out"
+                                   : "edit that file: it counts for every project");
+    }
+    autofree char *text = xstrdup(rule ? rule->text : word);
+    int rc = daemon_note(way->daemon, way->id, "policy.remove", text, err);
+    if (rc == 0)
+        rc = rules_remove(way->daemon->paths, name, text, err);
+    ways_reload(way->daemon);
+    return rc;
+}
+
+/* ---- suggesting ---- */
+
+struct gathered {
+    struct suggest_row rows[SUGGEST_ROWS];
+    char *hosts[SUGGEST_ROWS];
+    size_t count;
+};
+
+static bool gather(const struct event *event, void *user)
+{
+    struct gathered *gathered = user;
+    auto(json) json_t *data = event->data ? json_parse(event->data, strlen(event->data), NULL) : NULL;
+    const json_t *target = json_object_get(data, "req");
+    const char *host = json_string_value(json_object_get(target, "host"));
+    const char *reason = json_string_value(json_object_get(data, "reason"));
+
+    if (!host || !reason || gathered->count == SUGGEST_ROWS)
+        return true;
+    enum reason code = reason_from_name(reason);
+    if (code == REASON_COUNT)
+        return true;
+    json_int_t port = json_integer_value(json_object_get(target, "port"));
+    json_int_t count = json_integer_value(json_object_get(data, "count"));
+    gathered->hosts[gathered->count] = xstrdup(host);
+    gathered->rows[gathered->count] = (struct suggest_row){
+        .host = gathered->hosts[gathered->count],
+        .port = (uint16_t)port,
+        .reason = code,
+        .count = count > 0 ? (uint64_t)count : 1,
+        .private_address = code == REASON_PRIVATE,
+    };
+    gathered->count++;
+    return true;
+}
+
+json_t *way_suggest(struct way *way)
+{
+    struct gathered *gathered = xnew(struct gathered);
+    autofree char *name = NULL;
+    struct suggestions suggestions = {0};
+    json_t *list = json_array();
+
+    project_words(way->daemon, way->id, &name, NULL);
+    const struct journal_query query = {
+        .project = name, .kind = "egress", .limit = SUGGEST_ROWS, .newest = true};
+    if (name)
+        journal_select(way->daemon->journal, &query, gather, gathered, NULL);
+    suggest_rules(way->policy, gathered->rows, gathered->count, &suggestions);
+    for (size_t i = 0; i < suggestions.count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:I}", "rule", suggestions.items[i].rule, "count",
+                                              (json_int_t)suggestions.items[i].count));
+    suggestions_finish(&suggestions);
+    for (size_t i = 0; i < gathered->count; i++)
+        free(gathered->hosts[i]);
+    free(gathered);
+    return list;
+}

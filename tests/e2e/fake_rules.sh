@@ -1,0 +1,50 @@
+#!/bin/bash
+# The rules of a project through hutchd: files, hot reload, `rule` verbs, and that what cannot be read opens nothing (N02).
+# shellcheck source-path=SCRIPTDIR source=fake_lib.sh
+. "$(dirname "$0")/fake_lib.sh"
+
+start_daemon
+make_base
+hutch() { "$build/hutch" "$@" 2>&1; }
+status() { hutch "$@" >/dev/null; echo $?; }
+file=$home/config/projects/shop.ini
+
+api POST /v1/projects -d '{"name":"shop","memory":268435456,"cpus":1,"disk":17179869184,"egress":"deny"}' | last >/dev/null
+is "the mode of the request stands in the project's file" "default = deny" "$(grep default "$file")"
+like "show says the mode" '"egress": ?"deny"' "$(api GET /v1/projects/shop | jq -c .)"
+is "an unknown host is denied" 4 "$(status rule test shop docs.rs)"
+like "and the rule that is missing is named" "allow docs.rs" "$(hutch rule test shop docs.rs)"
+ok "a rule is added" hutch rule add shop 'allow docs.rs'
+is "it counts at once" 0 "$(status rule test shop docs.rs)"
+is "for its port alone" 4 "$(status rule test shop docs.rs:80)"
+like "ls has it" "project .*allow docs.rs" "$(hutch rule ls shop)"
+is "json names the fields" "decision hits id last_ns layer line source text" \
+    "$(hutch rule ls shop --json | jq -r 'select(.text == "allow docs.rs") | keys | join(" ")')"
+is "twice is an error" 1 "$(status rule add shop 'allow docs.rs')"
+is "a wildcard over a suffix is refused" 2 "$(status rule add shop 'allow *.com')"
+is "a form error is denied" 4 "$(status rule test shop 127.1)"
+
+printf '[egress]\ndefault = ask\nallow =\n    docs.rs\n    crates.io\n' >"$file"
+within 5 eval '[ "$(api POST /v1/projects/shop/rules/test -d "{\"target\":\"crates.io\"}" | jq -r .verdict)" = allow ]'
+is "an edited file counts" 0 "$(status rule test shop crates.io)"
+is "an unknown host is asked now" 6 "$(status rule test shop evil.test)"
+
+before=$(api GET "/v1/events?kind=policy" | jq -s length)
+printf '[egress]\ndefault = open\nallow = \n  *.com\n' >"$file"
+within 5 eval '[ "$(api GET "/v1/events?kind=policy" | jq -s length)" -gt '"$before"' ]'
+like "N02: the journal says that a file was refused" refused "$(api GET '/v1/events?kind=policy' | tail -n1)"
+is "N02: the rules of before stay" 0 "$(status rule test shop crates.io)"
+is "N02: and open nothing" 6 "$(status rule test shop evil.test)"
+like "N02: ls says so" "not what counts now.*shop.ini" "$(hutch rule ls shop)"
+stop_daemon
+start_daemon
+is "N02: after a start without valid rules all is denied" 4 "$(status rule test shop docs.rs)"
+like "N02: for that reason" "no valid rules" "$(hutch rule test shop docs.rs)"
+printf '[egress]\ndefault = deny\nallow = \n    docs.rs\n' >"$file"
+within 5 eval '[ "$(api POST /v1/projects/shop/rules/test -d "{\"target\":\"docs.rs\"}" | jq -r .verdict)" = allow ]'
+is "a mended file counts" 0 "$(status rule test shop docs.rs)"
+ok "a rule is taken out" hutch rule rm shop 'allow docs.rs'
+is "and no longer counts" 4 "$(status rule test shop docs.rs)"
+is "one that is not there is an error" 5 "$(status rule rm shop 'allow docs.rs')"
+is "no flows" "" "$(api GET /v1/projects/shop/flows)"
+the_end
