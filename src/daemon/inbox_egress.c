@@ -393,6 +393,12 @@ void inbox_egress_withdraw(struct daemon *daemon, struct flows *flows, const str
         free_held(held);
         return;
     }
+    struct reply *wait;
+    TAILQ_FOREACH(wait, &store(daemon)->replies, link)
+    {
+        if (wait->flows == flows && wait->flow == flow->id)
+            wait->flows = NULL; /* nobody waits any more */
+    }
 }
 
 /* ---- N.request.hutch.internal ---- */
@@ -414,7 +420,8 @@ static void on_answered(int64_t id, enum approval_state state, const char *words
     const char *verdict = state == APPROVAL_ALLOWED ? "allow" : state == APPROVAL_DENIED ? "deny" : "gone";
 
     TAILQ_REMOVE(&store(wait->daemon)->replies, wait, link);
-    reply(wait->flows, wait->flow, id, verdict, words);
+    if (wait->flows)
+        reply(wait->flows, wait->flow, id, verdict, words);
     free(wait);
 }
 

@@ -1,3 +1,4 @@
+#include "daemon/inbox_egress.h"
 #include "daemon/way_internal.h"
 
 #include "base/alloc.h"
@@ -11,7 +12,6 @@
 
 #define RELOAD_MS 200  /* files of rules are read when nothing has changed for so long */
 #define HITS_MAX  4096 /* rules of a project whose use is counted */
-#define OPEN_ROWS 5000 /* newest rows that are searched for connections left open */
 
 /* A lookup or a dial of a flow. */
 struct errand {
@@ -73,6 +73,8 @@ static void do_send(const void *message, size_t len, int fd, void *user)
 {
     struct way *way = user;
 
+    if (!uv_is_active((uv_handle_t *)&way->tick)) /* an answer may have come by itself */
+        uv_timer_start(&way->tick, on_tick, 0, 0);
     if (way->guest)
         guest_flow_send(way->guest, message, len, fd);
     else
@@ -205,7 +207,49 @@ static int do_own(struct address *ret_own, size_t max, void *user)
     return dial_own_addresses(ret_own, max, NULL);
 }
 
-/* Without `ask`: a question is refused (no-ui) until somebody can be asked. */
+static size_t do_grants(const struct request *request, const struct grant **ret_grants, void *user)
+{
+    struct way *way = user;
+
+    (void)request;
+    return inbox_egress_grants(way->daemon, ret_grants);
+}
+
+static void do_used(const struct grant *grant, void *user)
+{
+    struct way *way = user;
+
+    inbox_egress_used(way->daemon, grant);
+}
+
+static uint64_t do_ask(const struct flow *flow, enum reason *ret_reason, void *user)
+{
+    struct way *way = user;
+
+    return inbox_egress_ask(way->daemon, way->flows, flow, ret_reason);
+}
+
+static void do_withdraw(const struct flow *flow, void *user)
+{
+    struct way *way = user;
+
+    inbox_egress_withdraw(way->daemon, way->flows, flow);
+}
+
+static void do_time(int64_t *ret_ms, int64_t *ret_s, void *user)
+{
+    (void)user;
+    *ret_ms = units_monotonic_ns() / 1000000;
+    *ret_s = units_now_ns() / 1000000000;
+}
+
+static void do_wait(uint64_t flow, uint64_t request_id, void *user)
+{
+    struct way *way = user;
+
+    inbox_egress_wait(way->daemon, way->id, way->flows, flow, request_id);
+}
+
 static const struct flow_ops way_ops = {
     .send = do_send,
     .resolve = do_resolve,
@@ -214,6 +258,12 @@ static const struct flow_ops way_ops = {
     .record = do_record,
     .alert = do_alert,
     .own = do_own,
+    .grants = do_grants,
+    .used = do_used,
+    .ask = do_ask,
+    .withdraw = do_withdraw,
+    .time = do_time,
+    .wait = do_wait,
 };
 
 /* A row was written, or was not: then nothing is allowed until one is. */
@@ -385,6 +435,7 @@ void way_forget(struct daemon *daemon, const char *id)
 
     if (way)
         drop_way(way);
+    inbox_egress_forget(daemon, id);
 }
 
 void way_attach(struct daemon *daemon, const char *id, struct guest *guest)
@@ -444,56 +495,6 @@ const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate)
     return way->policy ? policy_mode_name(policy_mode(way->policy)) : "deny";
 }
 
-/* ---- connections that the hutchd before left open ---- */
-
-struct left {
-    json_t *open; /* conn -> [project, subject] */
-};
-
-static bool on_start_row(const struct event *event, void *user)
-{
-    *(int64_t *)user = event->seq;
-    return true;
-}
-
-static bool on_egress_row(const struct event *event, void *user)
-{
-    struct left *left = user;
-    auto(json) json_t *data = event->data ? json_parse(event->data, strlen(event->data), NULL) : NULL;
-    const char *conn = json_string_value(json_object_get(data, "conn"));
-
-    if (conn && !strcmp(event->kind, "egress.open"))
-        json_object_set_new(
-            left->open, conn,
-            json_pack("[s, s]", event->project ? event->project : "", event->subject ? event->subject : ""));
-    else if (conn && !strcmp(event->kind, "egress.close"))
-        json_object_del(left->open, conn);
-    return true;
-}
-
-static void report_left(struct daemon *daemon)
-{
-    struct left left = {json_object()};
-    int64_t start = 0;
-    const struct journal_query begun = {.kind = "daemon.start", .limit = 1, .newest = true};
-    const char *conn;
-    json_t *row;
-
-    journal_select(daemon->journal, &begun, on_start_row, &start, NULL);
-    const struct journal_query rows = {
-        .kind = "egress", .after_seq = start, .limit = OPEN_ROWS, .newest = true};
-    journal_select(daemon->journal, &rows, on_egress_row, &left, NULL);
-    json_object_foreach(left.open, conn, row)
-    {
-        autofree char *text =
-            xasprintf("the connection to %s was open when hutchd ended: its end is not known",
-                      json_string_value(json_array_get(row, 1)));
-
-        daemon_noted(daemon, json_string_value(json_array_get(row, 0)), "finding.egress", text);
-    }
-    json_decref(left.open);
-}
-
 /* ---- all ---- */
 
 struct ways *ways_create(struct daemon *daemon)
@@ -520,7 +521,7 @@ struct ways *ways_create(struct daemon *daemon)
     watch_folder(ways, daemon->paths->config);
     if (file_exists(presets))
         watch_folder(ways, presets);
-    report_left(daemon);
+    way_report_left(daemon);
     return ways;
 }
 

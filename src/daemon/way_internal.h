@@ -49,6 +49,9 @@ void way_log_destroy(struct way_log *log);
 /* Queues a row (event is copied). flow 0: nobody waits for it. */
 void way_log_add(struct way_log *log, const char *project, const struct event *event, uint64_t flow);
 
+/* Notes each connection that the hutchd before began and whose end is not in the journal. */
+void way_report_left(struct daemon *daemon);
+
 /* ---- way_show.c ---- */
 /* A flow as the API shows it. New reference. */
 json_t *way_show_flow(const struct flow *flow, int64_t now_ms);

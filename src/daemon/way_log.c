@@ -4,11 +4,13 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "daemon/way_internal.h"
+#include "wire/json.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #define GROUP_MAX 512
+#define OPEN_ROWS 5000 /* newest rows that are searched for connections left open */
 
 struct row {
     struct row *next;
@@ -187,4 +189,54 @@ void way_log_add(struct way_log *log, const char *project, const struct event *e
     log->last = &row->next;
     pthread_cond_signal(&log->more);
     pthread_mutex_unlock(&log->lock);
+}
+
+/* ---- connections that the hutchd before left open ---- */
+
+struct left {
+    json_t *open; /* conn -> [project, subject] */
+};
+
+static bool on_start_row(const struct event *event, void *user)
+{
+    *(int64_t *)user = event->seq;
+    return true;
+}
+
+static bool on_egress_row(const struct event *event, void *user)
+{
+    struct left *left = user;
+    auto(json) json_t *data = event->data ? json_parse(event->data, strlen(event->data), NULL) : NULL;
+    const char *conn = json_string_value(json_object_get(data, "conn"));
+
+    if (conn && !strcmp(event->kind, "egress.open"))
+        json_object_set_new(
+            left->open, conn,
+            json_pack("[s, s]", event->project ? event->project : "", event->subject ? event->subject : ""));
+    else if (conn && !strcmp(event->kind, "egress.close"))
+        json_object_del(left->open, conn);
+    return true;
+}
+
+void way_report_left(struct daemon *daemon)
+{
+    struct left left = {json_object()};
+    int64_t start = 0;
+    const struct journal_query begun = {.kind = "daemon.start", .limit = 1, .newest = true};
+    const char *conn;
+    json_t *row;
+
+    journal_select(daemon->journal, &begun, on_start_row, &start, NULL);
+    const struct journal_query rows = {
+        .kind = "egress", .after_seq = start, .limit = OPEN_ROWS, .newest = true};
+    journal_select(daemon->journal, &rows, on_egress_row, &left, NULL);
+    json_object_foreach(left.open, conn, row)
+    {
+        autofree char *text =
+            xasprintf("the connection to %s was open when hutchd ended: its end is not known",
+                      json_string_value(json_array_get(row, 1)));
+
+        daemon_noted(daemon, json_string_value(json_array_get(row, 0)), "finding.egress", text);
+    }
+    json_decref(left.open);
 }

@@ -45,7 +45,7 @@ void flow_leave_question(struct flows *flows, struct flow *flow)
 {
     if (flow->state == FLOW_STATE_HELD)
         flows->held--;
-    if (flow->asked && flows->ops->withdraw)
+    if ((flow->asked || flow->reserved) && flows->ops->withdraw)
         flows->ops->withdraw(flow, flows->user);
     flow->asked = FLOW_ASK_NOTHING;
 }
@@ -242,6 +242,8 @@ void flows_answer(struct flows *flows, uint64_t id, const struct flow_answer *an
 
     if (!flow || !flow->asked)
         return;
+    if (flows->ops->time)
+        flows->ops->time(&flows->now_ms, &flows->now_s, flows->user);
     question = (enum flow_question)flow->asked;
     flow->asked = FLOW_ASK_NOTHING;
     if (flow->state == FLOW_STATE_HELD) {

@@ -140,8 +140,11 @@ struct flow_ops {
      * the call. 0: it cannot be asked, *ret_reason says why (REASON_NO_UI, _REPEAT, _ASK_QUOTA, _LOG). NULL:
      * nothing is ever asked (REASON_NO_UI). */
     uint64_t (*ask)(const struct flow *flow, enum reason *ret_reason, void *user);
-    /* The flow has gone: its question is not about a waiting stream any more. May be NULL. */
+    /* The flow has gone: its question, or its wait for an answer, is not about a waiting stream any more. May be
+     * NULL. */
     void (*withdraw)(const struct flow *flow, void *user);
+    /* The time of now, for an answer that comes by itself. May be NULL: that of flows_set_time. */
+    void (*time)(int64_t *ret_ms, int64_t *ret_s, void *user);
     /* N.request.hutch.internal: flows_reply when request N is answered. May be NULL: unknown number. */
     void (*wait)(uint64_t flow, uint64_t request_id, void *user);
 };
