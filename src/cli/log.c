@@ -26,7 +26,13 @@ static char *outcome_of(const json_t *event)
 {
     int64_t status = out_number(event, "exit", -1), ms = out_number(event, "ms", -1);
     int64_t up = out_number(event, "bytes_up", -1), down = out_number(event, "bytes_down", -1);
-    autofree char *verdict = out_member(event, "verdict");
+    autofree char *word = out_member(event, "verdict");
+    autofree char *why = strcmp(out_string(event, "kind"), "egress.deny")
+                             ? xstrdup("")
+                             : out_member(json_object_get(event, "data"), "reason");
+    /* A refusal with its reason: "deny mode-deny"; "floor" says it already. */
+    autofree char *verdict =
+        xasprintf("%s%s%s", word, *why && strcmp(word, why) ? " " : "", strcmp(word, why) ? why : "");
     char size_up[UNITS_SIZE_MAX] = "", size_down[UNITS_SIZE_MAX] = "", time[32] = "", ended[32] = "";
     if (up >= 0)
         units_format_size((uint64_t)up, size_up);
