@@ -20,7 +20,11 @@
 #define SHORT     10000
 #define MANY      200
 #define FLOODED   20
+#ifdef __SANITIZE_ADDRESS__
+#define FLOOD_KIB (512 * 1024) /* what was freed is kept for a while */
+#else
 #define FLOOD_KIB (32 * 1024) /* that a reader who does not read may cost, all together */
+#endif
 
 static struct net_rig rig;
 
