@@ -160,15 +160,31 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* How long a call on control takes: the median and the longest of some. */
+static int64_t time_calls(int64_t *ret_worst)
+{
+    int64_t times[41];
+
+    for (size_t i = 0; i < countof(times); i++) {
+        int64_t start = world_now_ms();
+        expect_health();
+        times[i] = world_now_ms() - start;
+    }
+    qsort(times, countof(times), sizeof(times[0]), compare);
+    *ret_worst = times[countof(times) - 1];
+    return times[countof(times) / 2];
+}
+
 static void test_flood(void **state)
 {
     struct outcome floods[4], lists[2];
     struct mover movers[4];
     uint32_t ids[6];
-    int64_t times[41];
+    int64_t worst;
 
     begin("p1", FAKE_GOOD);
     assert_true(world_until(world, guest_up(world->guest), 5000));
+    int64_t at_rest = time_calls(&worst);
     for (size_t i = 0; i < 4; i++) {
         int pair[2];
         assert_int_equal(fd_socketpair(SOCK_STREAM, true, pair, NULL), 0);
@@ -180,14 +196,11 @@ static void test_flood(void **state)
         ids[4 + i] = world_begin(world, GUEST_OP_FILE_LIST, PORT_BULK, "/v1/files/list?path=/99000", NULL, 0,
                                  -1, &lists[i]);
     assert_true(world_until(world, movers[0].moved > 1 << 20, 10000));
-    for (size_t i = 0; i < countof(times); i++) {
-        int64_t start = world_now_ms();
-        expect_health();
-        times[i] = world_now_ms() - start;
-    }
-    qsort(times, countof(times), sizeof(times[0]), compare);
-    print_message("a call beside the flood: median %ld ms, worst %ld ms\n", (long)times[20], (long)times[40]);
-    assert_in_range(times[20], 0, confine_full() ? 99 : 999); /* sanitizers are slow */
+    int64_t median = time_calls(&worst);
+    print_message("a call beside the flood: median %ld ms (at rest %ld), worst %ld ms\n", (long)median,
+                  (long)at_rest, (long)worst);
+    /* on a host that is busy with other things, all takes longer */
+    assert_true(median < (confine_full() ? 100 : 1000) || median < 25 * (at_rest + 1));
     for (size_t i = 0; i < 6; i++)
         guest_cancel(world->guest, ids[i]);
     for (size_t i = 0; i < 4; i++) {
