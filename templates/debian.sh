@@ -95,7 +95,10 @@ make_user()
     in_root useradd --create-home --uid 1000 --user-group --shell /bin/bash "$HUTCH_USER"
     # No password opens it; "!" would also close it to keys.
     in_root usermod --password '*' "$HUTCH_USER"
-    echo "$HUTCH_USER ALL=(ALL:ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/hutch"
+    # what tells programs of the way out stays known under sudo
+    printf '%s\n' 'Defaults env_keep += "http_proxy https_proxy all_proxy no_proxy"' \
+        'Defaults env_keep += "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY"' \
+        "$HUTCH_USER ALL=(ALL:ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/hutch"
     chmod 440 "$root/etc/sudoers.d/hutch"
 }
 

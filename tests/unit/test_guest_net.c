@@ -30,7 +30,7 @@ static struct net_rig rig;
 
 static int set_up(void **state)
 {
-    alarm(90);
+    alarm(300);
     net_rig_start(&rig, "listen", true);
     return 0;
 }
