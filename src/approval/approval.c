@@ -44,6 +44,12 @@ static bool stands(const struct approval_item *item)
     return item->request.state == APPROVAL_HELD || item->request.state == APPROVAL_FROZEN;
 }
 
+/* One that was answered or is gone stays in the list while its waiters are told. */
+static bool is_open(const struct approval_item *item)
+{
+    return stands(item) || item->request.state == APPROVAL_WAITING;
+}
+
 static void wake(struct approval *approval)
 {
     struct approval_item *item;
@@ -120,8 +126,8 @@ static struct approval_item *find_open(struct approval *approval, const struct a
     struct approval_item *item;
 
     TAILQ_FOREACH(item, &approval->items, link)
-    if (approval_same(item->request.project, ask->project) && approval_same(item->request.key, ask->key) &&
-        approval_same(item->request.verb, ask->verb))
+    if (is_open(item) && approval_same(item->request.project, ask->project) &&
+        approval_same(item->request.key, ask->key) && approval_same(item->request.verb, ask->verb))
         return item;
     return NULL;
 }
@@ -144,31 +150,30 @@ static void attach(struct approval_item *item, struct approval_waiter *waiter)
     item->request.waiters++;
 }
 
-/* What is asked now, in place of what was asked before under the same key. True: it is another act. */
-static bool renew(struct approval_item *item, const struct approval_ask *ask)
+/* What is asked now, in place of what was asked before under the same key. The same act for the same session
+ * keeps its text: a program that tries again does not change the question under its reader. */
+static void renew(struct approval_item *item, const struct approval_ask *ask)
 {
     struct approval_request *request = &item->request;
-    bool other = !approval_same(request->fields, ask->fields) ||
-                 !approval_same(request->subject, ask->subject) || request->generation != ask->generation ||
-                 request->tier != ask->tier || request->scopes != ask->scopes;
 
-    request->attempts++;
+    if (approval_same(request->subject, ask->subject) && approval_same(request->boot, ask->boot) &&
+        approval_same(request->session, ask->session) && request->generation == ask->generation &&
+        request->tier == ask->tier && request->scopes == ask->scopes)
+        return;
     request_text(&request->boot, ask->boot);
     request_text(&request->session, ask->session);
-    if (!other)
-        return false;
     request_text(&request->fields, ask->fields);
     request_text(&request->subject, ask->subject);
     request->generation = ask->generation;
     request->tier = ask->tier;
     request->scopes = ask->scopes;
     request_bind(request);
-    return true;
 }
 
-static void hold(struct approval *approval, struct approval_item *item, unsigned hold_ms)
+static void hold(struct approval *approval, struct approval_item *item, const struct approval_ask *ask)
 {
-    item->hold_ms = hold_ms ? hold_ms : APPROVAL_HOLD_MS;
+    item->hold_ms = ask->hold_ms ? ask->hold_ms : APPROVAL_HOLD_MS;
+    item->freeze_ms = ask->freeze_ms ? ask->freeze_ms : APPROVAL_FREEZE_MS;
     item->deadline_ms = approval_now(approval) + item->hold_ms;
     set_state(approval, item, APPROVAL_HELD);
 }
@@ -178,12 +183,11 @@ static void hold(struct approval *approval, struct approval_item *item, unsigned
 static void join(struct approval *approval, struct approval_item *item, const struct approval_ask *ask,
                  struct approval_waiter *waiter)
 {
-    if (item->request.waiters)
-        item->request.attempts++;
-    else
+    item->request.attempts++;
+    if (!item->request.waiters)
         renew(item, ask);
     if (!stands(item))
-        hold(approval, item, ask->hold_ms);
+        hold(approval, item, ask);
     attach(item, waiter);
     save(approval, item, NULL); /* the question itself is stored; its count may be lost */
     approval->ops.changed(&item->request, approval->user);
@@ -212,7 +216,7 @@ static struct approval_item *open_new(struct approval *approval, const struct ap
     request_copy(request, &from);
     request->asked_ms = approval_now(approval);
     request_bind(request);
-    hold(approval, item, ask->hold_ms);
+    hold(approval, item, ask);
     TAILQ_INSERT_TAIL(&approval->items, item, link);
     if (save(approval, item, NULL) < 0 ||
         approval->ops.journal("approval.ask", request, approval->user, NULL) < 0) {
@@ -310,7 +314,7 @@ static struct approval_item *find_item(struct approval *approval, int64_t id)
     struct approval_item *item;
 
     TAILQ_FOREACH(item, &approval->items, link)
-    if (item->request.id == id)
+    if (item->request.id == id && is_open(item))
         return item;
     return NULL;
 }
@@ -403,7 +407,7 @@ static void end_hold(struct approval *approval, struct approval_item *item)
     if (item->request.state == APPROVAL_HELD &&
         (approval->ops.attending(project, user) || approval->ops.away_freezes(project, user))) {
         set_state(approval, item, APPROVAL_FROZEN);
-        item->deadline_ms = approval_now(approval) + APPROVAL_FREEZE_MS;
+        item->deadline_ms = approval_now(approval) + item->freeze_ms;
         save(approval, item, NULL);
         approval->ops.freeze(project, item->request.id, user);
         approval->ops.changed(&item->request, user);
@@ -415,7 +419,7 @@ static void end_hold(struct approval *approval, struct approval_item *item)
 /* Over, or so far off that the clock must have been set back. */
 static bool is_due(const struct approval_item *item, int64_t time)
 {
-    int64_t longest = item->request.state == APPROVAL_FROZEN ? APPROVAL_FREEZE_MS : item->hold_ms;
+    int64_t longest = item->request.state == APPROVAL_FROZEN ? item->freeze_ms : item->hold_ms;
     return stands(item) && (item->deadline_ms <= time || item->deadline_ms - time > longest);
 }
 
@@ -450,6 +454,21 @@ again:
     wake(approval);
 }
 
+void approval_away(struct approval *approval, const char *project)
+{
+    struct approval_item *item;
+
+again:
+    TAILQ_FOREACH(item, &approval->items, link)
+    {
+        if (!stands(item) || (project && !approval_same(item->request.project, project)))
+            continue;
+        send_away(approval, item);
+        goto again;
+    }
+    wake(approval);
+}
+
 void approval_forget(struct approval *approval, const char *project)
 {
     struct approval_item *item;
@@ -457,7 +476,7 @@ void approval_forget(struct approval *approval, const char *project)
 again:
     TAILQ_FOREACH(item, &approval->items, link)
     {
-        if (!approval_same(item->request.project, project))
+        if (!is_open(item) || !approval_same(item->request.project, project))
             continue;
         close_gone(approval, item, "the project was removed");
         goto again;
@@ -471,7 +490,7 @@ void approval_rules_changed(struct approval *approval, const char *project, int6
 
     TAILQ_FOREACH(item, &approval->items, link)
     {
-        if (project && !approval_same(item->request.project, project))
+        if (!is_open(item) || (project && !approval_same(item->request.project, project)))
             continue;
         item->request.generation = generation;
         request_bind(&item->request);
@@ -504,7 +523,7 @@ size_t approval_list(struct approval *approval, const struct approval_request **
     size_t count = 0;
 
     TAILQ_FOREACH(item, &approval->items, link)
-    if (count < max)
+    if (count < max && is_open(item))
         ret[count++] = &item->request;
     return count;
 }
@@ -521,7 +540,7 @@ size_t approval_count(struct approval *approval, const char *project)
     size_t count = 0;
 
     TAILQ_FOREACH(item, &approval->items, link)
-    count += !project || approval_same(item->request.project, project);
+    count += is_open(item) && (!project || approval_same(item->request.project, project));
     return count;
 }
 

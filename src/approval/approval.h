@@ -85,7 +85,7 @@ struct approval_request {
     enum approval_state state;
     int64_t asked_ms, changed_ms;    /* of the state */
     uint32_t attempts;               /* how often it was asked */
-    char digest[65];                 /* of project, verb, key, fields, generation */
+    char digest[65];                 /* of all that is shown: whose, verb, key, fields, generation */
     char nonce[APPROVAL_NONCE_SIZE]; /* of this showing; not stored */
     /* An answer. */
     enum approval_scope scope;
@@ -151,12 +151,13 @@ struct approval_ask {
     int64_t generation;
     enum approval_tier tier;
     unsigned scopes;
-    unsigned hold_ms; /* 0: APPROVAL_HOLD_MS */
+    unsigned hold_ms;   /* 0: APPROVAL_HOLD_MS */
+    unsigned freeze_ms; /* 0: APPROVAL_FREEZE_MS */
 };
 /* Asks. True: it is held, waiter->done will be called. False: *ret_outcome at once (denied a moment ago,
  * quota, could not be written), the waiter is not used. An open question with the same project and key takes
- * the waiter in: if the rest of it is the same it is the same question, else it changes (new digest, new
- * nonce). */
+ * the waiter in: the same session, subject, tier, scopes and generation make it the same question, else it
+ * changes (new digest, new nonce). So the key must hold all that is said yes to. */
 bool approval_ask(struct approval *approval, const struct approval_ask *ask, struct approval_waiter *waiter,
                   struct approval_outcome *ret_outcome);
 /* The number of the request that it waits for; 0: for none. */
@@ -187,6 +188,10 @@ void approval_resolve(struct approval *approval, struct approval_waiter *waiter,
                       const struct approval_outcome *outcome);
 /* `z`: the person lets the machine go on: FROZEN requests become WAITING, their waiters APPROVAL_AWAY. */
 void approval_thawed(struct approval *approval, const char *project);
+/* What waits loses its ground though nobody has answered (hutchd or the worker ends, the machine is suspended
+ * or stopped): HELD and FROZEN requests of the project (NULL: of all) become WAITING, their waiters
+ * APPROVAL_AWAY. */
+void approval_away(struct approval *approval, const char *project);
 /* The project is removed: its requests are gone. */
 void approval_forget(struct approval *approval, const char *project);
 /* Time passes: holds end, freezes end. */

@@ -13,7 +13,7 @@ struct approval_item {
     struct approval_request request;
     struct waiter_list waiters;
     int64_t deadline_ms; /* of HELD and FROZEN */
-    unsigned hold_ms;
+    unsigned hold_ms, freeze_ms;
 };
 
 /* A denial that answers the same again for a while. */

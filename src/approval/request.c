@@ -77,6 +77,8 @@ void request_bind(struct approval_request *request)
     require(context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1);
     add(context, "hutch request 1");
     add(context, request->project);
+    add(context, request->boot);
+    add(context, request->session);
     add(context, request->verb);
     add(context, request->key);
     add(context, request->subject);

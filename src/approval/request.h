@@ -4,7 +4,7 @@
 
 #include "approval/approval.h"
 
-/* Sets digest (of project, verb, key, subject, fields, generation) and a fresh nonce. */
+/* Sets digest (of whose it is, verb, key, subject, fields, generation) and a fresh nonce. */
 void request_bind(struct approval_request *request);
 /* Replaces a string by a copy (NULL: ""). */
 void request_text(char **to, const char *from);
