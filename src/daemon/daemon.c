@@ -100,6 +100,8 @@ void daemon_destroy(struct daemon *daemon)
     if (!daemon)
         return;
     server_destroy(daemon->server);
+    if (daemon->inbox)
+        inbox_close(daemon->inbox);
     attachments_destroy(daemon->attachments);
     ways_destroy(daemon->ways);
     inbox_egress_destroy(daemon);

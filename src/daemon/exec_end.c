@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "daemon/inbox.h"
 
 #include <string.h>
 
@@ -84,6 +85,7 @@ static void on_end(const struct wmsg_item *item, const struct error *err, void *
         return;
     }
     note_end(watched, err ? NULL : &item->u.session);
+    inbox_ended(watched->daemon->inbox, watched->project, watched->row.id);
     free_watched(watched);
 }
 

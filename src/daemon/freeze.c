@@ -14,8 +14,10 @@ static int record_freeze(struct work *work, int64_t request, struct error **err)
     return work_save(work, err);
 }
 
-static int forget_freeze(struct work *work, struct error **err)
+int freeze_forget(struct work *work, struct error **err)
 {
+    if (!work->r.frozen_for)
+        return 0;
     work->r.frozen_boot[0] = '\0';
     work->r.frozen_for = 0;
     return work_save(work, err);
@@ -38,6 +40,10 @@ static int freeze(struct work *work, int64_t request, struct error **err)
     struct vm_info info;
     int rc = machine_refresh(work, &info, err);
 
+    if (rc == 0 && info.state == VM_PAUSED && record_is_frozen(&work->r) && work->r.frozen_for != request) {
+        rc = note(work, "lifecycle.freeze", request, err); /* the one before was answered, this one is not */
+        return rc < 0 ? rc : record_freeze(work, request, err);
+    }
     if (rc < 0 || info.state != VM_RUNNING)
         return rc;
     rc = note(work, "lifecycle.freeze", request, err);
@@ -47,7 +53,7 @@ static int freeze(struct work *work, int64_t request, struct error **err)
         return rc;
     rc = work->host->ops->pause(work->host, work->r.uuid, err);
     if (rc < 0) {
-        forget_freeze(work, NULL);
+        freeze_forget(work, NULL);
         return rc;
     }
     return machine_settle(work, &info, err);
@@ -63,7 +69,7 @@ static int thaw(struct work *work, struct error **err)
     if (rc == 0 && record_is_frozen(&work->r) && info.state == VM_PAUSED)
         rc = work->host->ops->resume(work->host, work->r.uuid, err);
     if (rc == 0)
-        rc = forget_freeze(work, err);
+        rc = freeze_forget(work, err);
     if (rc == 0)
         rc = machine_settle(work, &info, err);
     if (rc == 0)

@@ -19,7 +19,9 @@ extern const struct job_kind thaw_kind;
 /* ---- job threads ---- */
 /* Pauses it again if it runs although it is frozen; *info is then as after that. */
 int freeze_assert(struct work *work, struct vm_info *info, struct error **err);
-/* After a start of hutchd: lets go on what the hutchd before had frozen. */
+/* That it stands still is somebody else's affair from now on (a pause, a memory image): only the record. */
+int freeze_forget(struct work *work, struct error **err);
+/* Lets go on what is frozen, for whatever request: after a start of hutchd, and when a person says so. */
 int freeze_undo(struct work *work, struct error **err);
 
 #endif

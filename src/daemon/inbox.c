@@ -31,10 +31,10 @@ struct inbox {
     struct approval *approval;
     uv_timer_t timer;
     struct attend *attends;
-    bool away_freezes;
     const struct inbox_owner *owners[OWNERS_MAX];
     TAILQ_HEAD(, wait) waits;
     uint64_t last_wait;
+    bool closed;
 };
 
 static int64_t now_ms(void)
@@ -66,15 +66,35 @@ static bool on_attending(const char *project, void *user)
     return inbox_attended(user, project);
 }
 
+void inbox_settings(struct inbox *inbox, const char *id, struct inbox_settings *ret_settings)
+{
+    struct project *project = projects_lock(inbox->daemon->projects, id);
+    auto(error) struct error *err = NULL;
+    char name[PROJECT_NAME_MAX] = "";
+
+    if (project) {
+        memcpy(name, project->r.name, sizeof(name));
+        projects_unlock(inbox->daemon->projects);
+    }
+    if (inbox_settings_load(inbox->daemon->paths, name, ret_settings, &err) < 0)
+        log_warning("[approvals] is not taken: %s", err->message);
+}
+
 static bool on_away_freezes(const char *project, void *user)
 {
-    return ((struct inbox *)user)->away_freezes;
+    struct inbox_settings settings;
+
+    inbox_settings(user, project, &settings);
+    return settings.away_freezes;
 }
 
 static void submit(struct inbox *inbox, const struct job_kind *kind, const char *project, int64_t id)
 {
-    struct freeze_params *params = xnew(struct freeze_params);
+    struct freeze_params *params;
 
+    if (inbox->closed)
+        return; /* the next hutchd lets go on what is on record as frozen */
+    params = xnew(struct freeze_params);
     params->request = id;
     job_submit(inbox->daemon->jobs, project, kind, params);
 }
@@ -84,9 +104,16 @@ static void on_freeze(const char *project, int64_t id, void *user)
     submit(user, &freeze_kind, project, id);
 }
 
+/* It stands still for another question too: then for that one from now on. */
 static void on_thaw(const char *project, int64_t id, void *user)
 {
-    submit(user, &thaw_kind, project, id);
+    struct inbox *inbox = user;
+    int64_t other = approval_frozen_for(inbox->approval, project);
+
+    if (other)
+        submit(inbox, &freeze_kind, project, other);
+    else
+        submit(inbox, &thaw_kind, project, id);
 }
 
 static int on_apply(const struct approval_request *request, void *user, struct error **err)
@@ -154,11 +181,26 @@ static int on_journal(const char *kind, const struct approval_request *request, 
     return write_row(inbox, kind, request, data, err);
 }
 
+/* How many questions of it are open, for lists. */
+static void count_waiting(struct inbox *inbox, const char *id)
+{
+    unsigned count = (unsigned)approval_count(inbox->approval, id);
+    struct project *project = projects_lock(inbox->daemon->projects, id);
+
+    if (!project)
+        return;
+    project->waiting = count;
+    projects_unlock(inbox->daemon->projects);
+}
+
 /* Tells those who wait for this number when it is no longer open. */
 static void on_changed(const struct approval_request *request, void *user)
 {
     struct inbox *inbox = user;
+    TAILQ_HEAD(, wait) ended = TAILQ_HEAD_INITIALIZER(ended);
     struct wait *wait, *next;
+
+    count_waiting(inbox, request->project);
 
     if (request->state == APPROVAL_HELD || request->state == APPROVAL_FROZEN ||
         request->state == APPROVAL_WAITING)
@@ -168,6 +210,10 @@ static void on_changed(const struct approval_request *request, void *user)
         if (wait->id != request->id)
             continue;
         TAILQ_REMOVE(&inbox->waits, wait, link);
+        TAILQ_INSERT_TAIL(&ended, wait, link);
+    }
+    while ((wait = TAILQ_FIRST(&ended))) { /* what they do may end other waits */
+        TAILQ_REMOVE(&ended, wait, link);
         wait->fn(request->id, request->state, request->reason, wait->user);
         free(wait);
     }
@@ -224,14 +270,64 @@ bool inbox_attended(const struct inbox *inbox, const char *project)
     return fresh(find_attend(inbox, project)) || fresh(find_attend(inbox, ""));
 }
 
-void inbox_set_away(struct inbox *inbox, bool freezes)
-{
-    inbox->away_freezes = freezes;
-}
-
 void inbox_thaw(struct inbox *inbox, const char *project)
 {
     approval_thawed(inbox->approval, project);
+}
+
+void inbox_away(struct inbox *inbox, const char *project)
+{
+    approval_away(inbox->approval, project);
+}
+
+/* ---- what is over ---- */
+
+void inbox_ended(struct inbox *inbox, const char *project, const char *session)
+{
+    for (size_t i = 0; i < OWNERS_MAX && inbox->owners[i]; i++)
+        if (inbox->owners[i]->ended)
+            inbox->owners[i]->ended(inbox->daemon, project, session);
+}
+
+void inbox_forget(struct inbox *inbox, const char *project)
+{
+    approval_forget(inbox->approval, project);
+    for (size_t i = 0; i < OWNERS_MAX && inbox->owners[i]; i++)
+        if (inbox->owners[i]->forget)
+            inbox->owners[i]->forget(inbox->daemon, project);
+}
+
+struct over_post {
+    struct daemon *daemon;
+    const char *project;
+};
+
+static void do_boot_ended(void *user)
+{
+    struct over_post *post = user;
+
+    inbox_ended(post->daemon->inbox, post->project, NULL);
+}
+
+static void do_forget(void *user)
+{
+    struct over_post *post = user;
+
+    inbox_forget(post->daemon->inbox, post->project);
+}
+
+void inbox_post_boot_ended(struct daemon *daemon, const char *project)
+{
+    struct over_post post = {daemon, project};
+
+    post_wait(daemon->posts, do_boot_ended, &post);
+}
+
+void inbox_post_forget(struct daemon *daemon, const char *project)
+{
+    struct over_post post = {daemon, project};
+
+    post_wait(daemon->posts, do_forget, &post);
 }
 
 /* ---- those who wait for a number ---- */
@@ -281,6 +377,7 @@ static void restore(const struct approval_request *request, void *user)
 
     if (approval_restore(inbox->approval, request, &err) < 0)
         log_error("request %lld: %s", (long long)request->id, err->message);
+    count_waiting(inbox, request->project);
 }
 
 int inbox_create(struct daemon *daemon, struct inbox **ret_inbox, struct error **err)
@@ -309,6 +406,12 @@ int inbox_create(struct daemon *daemon, struct inbox **ret_inbox, struct error *
     }
     *ret_inbox = inbox;
     return 0;
+}
+
+void inbox_close(struct inbox *inbox)
+{
+    inbox->closed = true;
+    inbox_away(inbox, NULL);
 }
 
 static void on_closed(uv_handle_t *handle)

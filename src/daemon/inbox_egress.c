@@ -148,7 +148,7 @@ static int read_about(const struct approval_request *stored, struct about *ret, 
     proto = json_string_value(json_object_get(ret->fields, "proto"));
     command = json_string_value(json_object_get(ret->fields, "command"));
     ret->missing = json_string_value(json_object_get(ret->fields, "rule_missing"));
-    if (!authority || !proto || request_parse(authority, strlen(authority), 0, &ret->request, err) < 0)
+    if (!authority || !proto || request_parse(authority, strlen(authority), 0, &ret->request, NULL) < 0)
         return error_set(err, ERROR_CORRUPT, "what request %lld is about cannot be read",
                          (long long)stored->id);
     for (int i = PROTO_TLS; i <= PROTO_TCP; i++)
@@ -348,6 +348,7 @@ uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const stru
 {
     struct project *project = projects_lock(daemon->projects, flow->request.project);
     struct approval_outcome outcome;
+    struct inbox_settings settings;
     char key[INBOX_KEY_MAX], boot[17] = "";
 
     *ret_reason = REASON_NO_UI;
@@ -356,6 +357,7 @@ uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const stru
     memcpy(boot, project->r.boot, sizeof(boot));
     projects_unlock(daemon->projects);
     inbox_key(flow, key);
+    inbox_settings(daemon->inbox, flow->request.project, &settings);
     json_t *fields = inbox_fields(flow, first_seen(daemon, flow));
     if (flow->request.command)
         json_object_set_new(fields, "command", json_string(flow->request.command));
@@ -370,7 +372,9 @@ uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const stru
                                .owner = OWNER,
                                .generation = (int64_t)flow->verdict.generation,
                                .tier = inbox_tier(flow),
-                               .scopes = inbox_scopes(flow)};
+                               .scopes = inbox_scopes(flow),
+                               .hold_ms = settings.hold_ms,
+                               .freeze_ms = settings.freeze_ms};
     struct held *held = make_held(daemon, flows, flow);
     bool holds = approval_ask(inbox_approval(daemon->inbox), &ask, &held->waiter, &outcome);
     json_decref(fields);
@@ -384,6 +388,7 @@ uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const stru
 void inbox_egress_withdraw(struct daemon *daemon, struct flows *flows, const struct flow *flow)
 {
     struct held *held;
+    struct reply *wait;
 
     TAILQ_FOREACH(held, &store(daemon)->held, link)
     {
@@ -393,11 +398,14 @@ void inbox_egress_withdraw(struct daemon *daemon, struct flows *flows, const str
         free_held(held);
         return;
     }
-    struct reply *wait;
     TAILQ_FOREACH(wait, &store(daemon)->replies, link)
     {
-        if (wait->flows == flows && wait->flow == flow->id)
-            wait->flows = NULL; /* nobody waits any more */
+        if (wait->flows != flows || wait->flow != flow->id)
+            continue;
+        inbox_unwait(daemon->inbox, wait->wait);
+        TAILQ_REMOVE(&store(daemon)->replies, wait, link);
+        free(wait);
+        return;
     }
 }
 
@@ -429,10 +437,15 @@ void inbox_egress_wait(struct daemon *daemon, const char *project, struct flows 
                        uint64_t id)
 {
     struct reply *wait = xnew(struct reply);
+    uint64_t number;
+    bool open = approval_find(inbox_approval(daemon->inbox), (int64_t)id) != NULL;
 
     *wait = (struct reply){.daemon = daemon, .flows = flows, .flow = flow};
     TAILQ_INSERT_TAIL(&store(daemon)->replies, wait, link);
-    if (inbox_wait(daemon->inbox, project, (int64_t)id, on_answered, wait))
+    number = inbox_wait(daemon->inbox, project, (int64_t)id, on_answered, wait);
+    if (number && open) /* else it was answered from inside, and is freed */
+        wait->wait = number;
+    if (number)
         return;
     TAILQ_REMOVE(&store(daemon)->replies, wait, link);
     free(wait);
@@ -443,7 +456,8 @@ void inbox_egress_wait(struct daemon *daemon, const char *project, struct flows 
 
 int inbox_egress_create(struct daemon *daemon, struct error **err)
 {
-    static const struct inbox_owner owner = {.name = OWNER, .apply = apply};
+    static const struct inbox_owner owner = {
+        .name = OWNER, .apply = apply, .ended = inbox_egress_ended, .forget = inbox_egress_forget};
     struct inbox_egress *egress = xnew(struct inbox_egress);
 
     TAILQ_INIT(&egress->held);

@@ -1,10 +1,15 @@
 #include "daemon/inbox_fields.h"
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "policy/host.h"
 
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
+
+#define KEY_PATH_MAX 300
+#define DIGEST_HEX   65
 
 const char *inbox_verb(const struct flow *flow)
 {
@@ -16,16 +21,29 @@ const char *inbox_verb(const struct flow *flow)
     return verbs[flow->asked];
 }
 
+/* A path that is too long to stand in the key. */
+static void path_digest(const char *path, char ret[DIGEST_HEX])
+{
+    unsigned char sum[32];
+
+    require(EVP_Digest(path, strlen(path), sum, NULL, EVP_sha256(), NULL) == 1);
+    for (size_t i = 0; i < sizeof(sum); i++)
+        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
+}
+
 void inbox_key(const struct flow *flow, char ret[INBOX_KEY_MAX])
 {
     char host[HOST_FORMAT_MAX];
 
     host_format(&flow->request.host, flow->request.port, host);
-    if (flow->asked == FLOW_ASK_REQUEST)
-        snprintf(ret, INBOX_KEY_MAX, "%s/%s %s %.180s", host, proto_name(flow->verdict.proto), flow->method,
-                 flow->path);
-    else if (flow->asked == FLOW_ASK_PRIVATE) /* the missing rule has the address */
-        snprintf(ret, INBOX_KEY_MAX, "%s/%s %.200s", host, proto_name(flow->verdict.proto),
+    if (flow->asked == FLOW_ASK_REQUEST) {
+        char digest[DIGEST_HEX];
+
+        path_digest(flow->path, digest);
+        snprintf(ret, INBOX_KEY_MAX, "%s/%s %s %s", host, proto_name(flow->verdict.proto), flow->method,
+                 strlen(flow->path) > KEY_PATH_MAX ? digest : flow->path);
+    } else if (flow->asked == FLOW_ASK_PRIVATE) /* the missing rule has the address */
+        snprintf(ret, INBOX_KEY_MAX, "%s/%s %s", host, proto_name(flow->verdict.proto),
                  flow->verdict.missing);
     else
         snprintf(ret, INBOX_KEY_MAX, "%s/%s", host, proto_name(flow->verdict.proto));
@@ -64,6 +82,8 @@ unsigned inbox_scopes(const struct flow *flow)
     for (int i = 0; i < SCOPE_COUNT; i++)
         if (offered & (1u << i))
             scopes |= 1u << of[i];
+    if (inbox_tier(flow) != APPROVAL_ROUTINE) /* what looks odd becomes no rule by a key */
+        scopes &= ~(1u << APPROVAL_PROJECT | 1u << APPROVAL_ALL);
     return scopes;
 }
 

@@ -8,11 +8,11 @@
 
 #include <jansson.h>
 
-#define INBOX_KEY_MAX 512
+#define INBOX_KEY_MAX 1024
 
 /* "CONNECT", "PRIVATE", "REQUEST", "UPLOAD": the closed list of verbs. */
 const char *inbox_verb(const struct flow *flow);
-/* What makes two questions the same: "docs.rs:443/tls". */
+/* What makes two questions the same: "docs.rs:443/tls". All that is said yes to is in it, nothing cut. */
 void inbox_key(const struct flow *flow, char ret[INBOX_KEY_MAX]);
 enum approval_tier inbox_tier(const struct flow *flow);
 /* 1 << enum approval_scope. */

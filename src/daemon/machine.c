@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "daemon/freeze.h"
+#include "daemon/inbox.h"
 #include "image/image.h"
 #include "vm/boot.h"
 #include "vm/layer.h"
@@ -278,6 +279,7 @@ int machine_start(struct work *work, struct error **err)
     snprintf(work->r.boot, sizeof(work->r.boot), "%s", boot);
     work->r.frozen_for = 0; /* that was another boot */
     rc = work_step(work, STEP_UP_START, err);
+    inbox_post_boot_ended(work->daemon, work->r.id);
     if (rc == 0)
         rc = state_key_forget(work->daemon->state, work->r.id, err);
     if (rc == 0)

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "daemon/freeze.h"
 #include "daemon/host.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
@@ -70,7 +71,9 @@ static int stop_guest(struct work *work, const struct vm_info *info, struct erro
     if (rc == 0 && info->state == VM_PAUSED) {
         struct vm_info now;
 
-        rc = work->host->ops->resume(work->host, work->r.uuid, err);
+        rc = freeze_forget(work, err);
+        if (rc == 0)
+            rc = work->host->ops->resume(work->host, work->r.uuid, err);
         if (rc == 0)
             rc = machine_settle(work, &now, err);
     }
@@ -172,6 +175,11 @@ static int run_pause(struct job *job, void *user, json_t **ret_result, struct er
         rc = error_set(err, ERROR_STATE, "\"%s\" does not run", work.r.name);
         error_hint(err, "`hutch start %s` starts it", work.r.name);
     }
+    if (rc == 0 && info.state == VM_PAUSED && record_is_frozen(&work.r)) { /* it stays as it is */
+        rc = daemon_note(work.daemon, work.r.id, "lifecycle.pause", work.r.name, err);
+        if (rc == 0)
+            rc = freeze_forget(&work, err);
+    }
     if (rc == 0 && info.state == VM_RUNNING) {
         rc = daemon_note(work.daemon, work.r.id, "lifecycle.pause", work.r.name, err);
         if (rc == 0)
@@ -194,6 +202,8 @@ static int run_resume(struct job *job, void *user, json_t **ret_result, struct e
     int rc = work_begin(&work, job, err);
 
     (void)user;
+    if (rc == 0)
+        rc = freeze_undo(&work, err);
     if (rc == 0)
         rc = machine_settle(&work, &info, err);
     if (rc == 0 && info.state != VM_RUNNING && info.state != VM_PAUSED) {
@@ -260,6 +270,8 @@ static int suspend_steps(struct work *work, struct error **err)
     }
     rc = work_step_anyway(work, STEP_SUSPEND_RECORD, err);
     work->r.saved = rc == 0;
+    if (rc == 0)
+        work->r.frozen_for = 0; /* it wakes running */
     if (rc == 0)
         rc = work_save(work, err);
     return rc < 0 ? rc : machine_settle(work, &info, err);

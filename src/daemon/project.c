@@ -343,7 +343,7 @@ json_t *project_json(const struct project *project, uint64_t disk_used)
     const char *failure = failure_text(project);
     json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:s, s:[], s:n, s:i, s:i}", "id", r->id, "name", r->name,
                              "state", project_state(project), "template", r->template, "base", r->base,
-                             "kits", "agent", "waiting", 0, "net_rate", 0);
+                             "kits", "agent", "waiting", (int)project->waiting, "net_rate", 0);
 
     require(json);
     json_object_set_new(json, "disk", json_integer((json_int_t)disk_used));

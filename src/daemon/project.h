@@ -22,6 +22,7 @@ struct project {
     bool have_health;
     struct guest_health health; /* as the guest said last */
     const char *busy;           /* kind of the job that runs, or NULL; static */
+    unsigned waiting;           /* questions that wait for a person */
     int64_t accessed;           /* order of use: of two projects with one folder the later one is meant */
 };
 

@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "daemon/freeze.h"
+#include "daemon/inbox.h"
 #include "daemon/ops.h"
 #include "wire/json.h"
 
@@ -107,6 +109,28 @@ static void save_all(struct quit *quit)
     }
 }
 
+/* A freeze does not outlive hutchd: waits for the machines to go on. */
+static void thaw_all(struct quit *quit)
+{
+    struct daemon *daemon = quit->daemon;
+    size_t count;
+    autofree char(*ids)[PROJECT_ID_MAX] = projects_ids(daemon->projects, &count);
+
+    inbox_away(daemon->inbox, NULL); /* what is held is refused with its number */
+    for (size_t i = 0; i < count; i++) {
+        struct project *project = projects_lock(daemon->projects, ids[i]);
+        bool frozen = project && record_is_frozen(&project->r);
+
+        if (project)
+            projects_unlock(daemon->projects);
+        if (!frozen)
+            continue;
+        quit->open++;
+        job_on_end(job_submit(daemon->jobs, ids[i], &thaw_kind, xnew(struct freeze_params)), on_stopped,
+                   quit);
+    }
+}
+
 static void on_gone(struct h2_stream *stream, uint32_t code, void *user)
 {
     struct quit *quit = user;
@@ -139,6 +163,7 @@ void quit_begin(struct daemon *daemon, bool save, struct h2_stream *stream)
     uv_timer_init(&daemon->loop, &quit.timer);
     quit.timer.data = &quit;
     daemon_noted(daemon, NULL, "daemon.end", save ? "machines are saved" : "machines go on");
+    thaw_all(&quit);
     if (save)
         save_all(&quit);
     if (quit.open)

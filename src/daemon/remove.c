@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "daemon/inbox.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
 #include "wire/json.h"
@@ -195,8 +196,10 @@ static int remove_steps(struct work *work, const struct remove_params *params, s
         rc = remove_files(work, err);
     if (rc == 0)
         rc = work_step_anyway(work, STEP_RM_RECORD, err);
-    if (rc == 0)
+    if (rc == 0) {
+        inbox_post_forget(work->daemon, work->r.id);
         rc = state_delete(work->daemon->state, work->r.id, err);
+    }
     if (rc == 0)
         projects_remove(work->daemon->projects, work->r.id);
     return rc;

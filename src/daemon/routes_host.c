@@ -26,7 +26,7 @@ static void show_version(const struct request *request, json_t *body)
 
 static void show_status(const struct request *request, json_t *body)
 {
-    size_t count, running = 0;
+    size_t count, running = 0, waiting = 0;
     autofree char(*ids)[PROJECT_ID_MAX] = projects_ids(request->daemon->projects, &count);
     struct vm_host_info info;
     uint64_t disk_free = 0;
@@ -40,6 +40,7 @@ static void show_status(const struct request *request, json_t *body)
         if (!project)
             continue;
         running += project->vm == VM_RUNNING;
+        waiting += project->waiting;
         projects_unlock(request->daemon->projects);
     }
     if (file_free_space(request->daemon->paths->data, &disk_free, NULL) == 0)
@@ -49,8 +50,8 @@ static void show_status(const struct request *request, json_t *body)
         json_object_set_new(host, "uri", json_string(info.uri));
         json_object_set_new(host, "libvirt_version", json_integer((json_int_t)info.libvirt_version));
     }
-    answer = json_pack("{s:i, s:i, s:i, s:o}", "projects", (int)count, "running", (int)running, "waiting", 0,
-                       "host", host);
+    answer = json_pack("{s:i, s:i, s:i, s:o}", "projects", (int)count, "running", (int)running, "waiting",
+                       (int)waiting, "host", host);
     json_reply(request->stream, 200, answer);
 }
 

@@ -5,6 +5,8 @@
 #include "conf/names.h"
 #include "conf/template.h"
 #include "daemon/create.h"
+#include "daemon/freeze.h"
+#include "daemon/inbox.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
 #include "daemon/server.h"
@@ -258,6 +260,7 @@ static void stop(const struct request *request, json_t *body)
     job_cancel(jobs, id, &up_kind);
     if (force)
         job_cancel(jobs, id, &stop_kind); /* one that waits for the guest */
+    inbox_away(request->daemon->inbox, id);
     params = xnew(struct stop_params);
     params->force = force;
     run_job(request, id, &stop_kind, params);
@@ -271,22 +274,48 @@ static void simple(const struct request *request, const struct job_kind *kind)
         run_job(request, id, kind, NULL);
 }
 
+/* What a person does with the machine comes before its questions: those wait. Their thaw is queued behind it,
+ * and finds nothing left to do. */
 static void pause_project(const struct request *request, json_t *body)
 {
+    char id[PROJECT_ID_MAX];
+
     (void)body;
     simple(request, &pause_kind);
+    if (projects_find(request->daemon->projects, request->args[0], id, NULL) == 0)
+        inbox_away(request->daemon->inbox, id);
 }
 
 static void resume_project(const struct request *request, json_t *body)
 {
+    char id[PROJECT_ID_MAX];
+
     (void)body;
+    if (projects_find(request->daemon->projects, request->args[0], id, NULL) == 0)
+        inbox_thaw(request->daemon->inbox, id);
     simple(request, &resume_kind);
 }
 
 static void suspend_project(const struct request *request, json_t *body)
 {
+    char id[PROJECT_ID_MAX];
+
     (void)body;
     simple(request, &suspend_kind);
+    if (projects_find(request->daemon->projects, request->args[0], id, NULL) == 0)
+        inbox_away(request->daemon->inbox, id);
+}
+
+/* Answers when the machine goes on. */
+static void thaw_project(const struct request *request, json_t *body)
+{
+    char id[PROJECT_ID_MAX];
+
+    (void)body;
+    if (!request_project(request, id))
+        return;
+    inbox_thaw(request->daemon->inbox, id);
+    run_job(request, id, &thaw_kind, xnew(struct freeze_params));
 }
 
 static void remove_project(const struct request *request, json_t *body)
@@ -333,5 +362,6 @@ const struct route routes_project[] = {
     {"POST", "/v1/projects/?/pause", pause_project, true},
     {"POST", "/v1/projects/?/resume", resume_project, true},
     {"POST", "/v1/projects/?/suspend", suspend_project, true},
+    {"POST", "/v1/projects/?/thaw", thaw_project, true},
     {0},
 };

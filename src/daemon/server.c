@@ -35,7 +35,8 @@ struct server {
 };
 
 static const struct route *const tables[] = {routes_host,  routes_project,  routes_session, routes_file,
-                                             routes_event, routes_template, routes_way};
+                                             routes_event, routes_template, routes_way,
+                                             routes_request};
 
 /* ---- routes ---- */
 

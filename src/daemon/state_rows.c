@@ -178,6 +178,10 @@ int state_delete(struct state *state, const char *id, struct error **err)
     pthread_mutex_lock(&state->lock);
     rc =
         run_for(state, "DELETE FROM projects WHERE id = ?", id, err); /* the rest goes by ON DELETE CASCADE */
+    if (rc == 0) /* what was asked stays in the journal */
+        rc = run_for(state, "DELETE FROM requests WHERE project = ?", id, err);
+    if (rc == 0)
+        rc = run_for(state, "DELETE FROM grants WHERE project = ?", id, err);
     pthread_mutex_unlock(&state->lock);
     return rc;
 }

@@ -1,3 +1,4 @@
+#include "daemon/inbox.h"
 #include "daemon/inbox_egress.h"
 #include "daemon/way_internal.h"
 
@@ -463,6 +464,7 @@ void way_lost(struct daemon *daemon, const char *id)
 
     if (!way)
         return;
+    inbox_away(daemon->inbox, id); /* its questions live on: refused with their numbers */
     flows_lost(now(way));
     way->boot++;
     plan_tick(way);
