@@ -131,6 +131,8 @@ static int copy_places(const struct args *args, const struct place *source, cons
     /* a project that is not there is not a file that is not there */
     if (rc == 0)
         rc = project_show(client, name, &project, err);
+    if (rc == 0 && args_has(args, "thaw"))
+        rc = project_thaw(client, name, err);
     if (rc < 0)
         return rc;
     struct copy copy = {.client = client, .project = name, .user = args_value(args, "user")};
@@ -156,11 +158,12 @@ static int run_cp(const struct args *args, struct error **err)
 
 static const struct option_spec cp_options[] = {
     {"user", 'u', "USER", N_("write as this user of the machine; a relative path begins at his home")},
+    {"thaw", 0, NULL, N_("let a machine that is frozen for a request go on, without an answer")},
     {NULL},
 };
 const struct verb verb_cp = {
     .name = "cp",
-    .synopsis = "SRC DST [-u USER]",
+    .synopsis = "SRC DST [-u USER] [--thaw]",
     .help = N_("copy a file or folder in or out; one side is [NAME]:PATH"),
     .options = cp_options,
     .min_args = 2,

@@ -82,6 +82,8 @@ static int start_and_run(const struct args *args, const json_t *body, bool pty, 
     rc = client_connect(true, &client, err);
     if (rc == 0)
         rc = project_name(client, args_word(args, 0), &name, err);
+    if (rc == 0 && args_has(args, "thaw"))
+        rc = project_thaw(client, name, err);
     if (rc == 0)
         rc = session_start(client, name, body, &id, err);
     if (rc < 0)
@@ -141,6 +143,10 @@ static int run_exec(const struct args *args, struct error **err)
     {                                                                                                        \
         "raw", 0, NULL, N_("pass the output to the terminal as it is, control sequences and all")            \
     }
+#define OPTION_THAW                                                                                          \
+    {                                                                                                        \
+        "thaw", 0, NULL, N_("let a machine that is frozen for a request go on, without an answer")           \
+    }
 #define OPTION_ESCAPE                                                                                        \
     {                                                                                                        \
         "escape", 0, "KEY", N_("prefix key, ^] if not given, or none")                                       \
@@ -154,11 +160,13 @@ static const struct option_spec exec_options[] = {
     {"timeout", 0, "SEC", N_("kill the command after this time: status 124")},
     OPTION_RAW,
     OPTION_ESCAPE,
+    OPTION_THAW,
     {NULL},
 };
 const struct verb verb_exec = {
     .name = "exec",
-    .synopsis = "[NAME] [-t] [-u USER] [-w DIR] [-e K=V]... [--timeout SEC] [--raw] [--escape KEY] -- CMD...",
+    .synopsis = "[NAME] [-t] [-u USER] [-w DIR] [-e K=V]... [--timeout SEC] [--raw] [--escape KEY] [--thaw] "
+                "-- CMD...",
     .help = N_("run a command in the machine; its status is the command's own"),
     .options = exec_options,
     .max_args = 1,
@@ -176,11 +184,11 @@ static int run_shell(const struct args *args, struct error **err)
 }
 
 static const struct option_spec shell_options[] = {
-    OPTION_USER, OPTION_WORKDIR, OPTION_ENV, OPTION_RAW, OPTION_ESCAPE, {NULL},
+    OPTION_USER, OPTION_WORKDIR, OPTION_ENV, OPTION_RAW, OPTION_ESCAPE, OPTION_THAW, {NULL},
 };
 const struct verb verb_shell = {
     .name = "shell",
-    .synopsis = "[NAME] [-u USER] [-w DIR] [-e K=V]... [--raw] [--escape KEY]",
+    .synopsis = "[NAME] [-u USER] [-w DIR] [-e K=V]... [--raw] [--escape KEY] [--thaw]",
     .help = N_("open a shell in the machine; ^] d leaves it, and it goes on"),
     .options = shell_options,
     .max_args = 1,
@@ -320,6 +328,17 @@ static int find_session(struct client *client, const struct args *args, char **r
     return rc;
 }
 
+/* Before its sessions can be seen: the first word is a project, or else this folder's is meant. */
+static int thaw_for(struct client *client, const char *first, struct error **err)
+{
+    auto(json) json_t *project = NULL;
+    autofree char *name = NULL;
+    if (first && project_show(client, first, &project, NULL) == 0)
+        return project_thaw(client, first, err);
+    int rc = project_name(client, NULL, &name, err);
+    return rc < 0 ? rc : project_thaw(client, name, err);
+}
+
 static int run_attach(const struct args *args, struct error **err)
 {
     struct session_spec spec = {.raw = args_has(args, "raw"), .looks = true};
@@ -331,6 +350,8 @@ static int run_attach(const struct args *args, struct error **err)
     autofree char *name = NULL;
     auto(json) json_t *session = NULL;
     rc = client_connect(true, &client, err);
+    if (rc == 0 && args_has(args, "thaw"))
+        rc = thaw_for(client, args_word(args, 0), err);
     if (rc == 0)
         rc = find_session(client, args, &name, &session, err);
     if (rc == 0)
@@ -348,10 +369,10 @@ static int run_attach(const struct args *args, struct error **err)
     return session_run(client, &spec, err);
 }
 
-static const struct option_spec attach_options[] = {OPTION_RAW, OPTION_ESCAPE, {NULL}};
+static const struct option_spec attach_options[] = {OPTION_RAW, OPTION_ESCAPE, OPTION_THAW, {NULL}};
 const struct verb verb_attach = {
     .name = "attach",
-    .synopsis = "[NAME] [ID] [--raw] [--escape KEY]",
+    .synopsis = "[NAME] [ID] [--raw] [--escape KEY] [--thaw]",
     .help = N_("go back to a session: what it printed meanwhile (up to 1 MiB), then live"),
     .options = attach_options,
     .max_args = 2,

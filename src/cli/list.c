@@ -129,6 +129,13 @@ static void show_state(const json_t *project)
     autofree char *state =
         *doing ? xasprintf("%s (%s)", state_of(project), out_word(doing)) : xstrdup(state_of(project));
     line(N_("state"), state);
+    int64_t frozen = out_number(project, "frozen_for", 0), waiting = out_number(project, "waiting", 0);
+    autofree char *why = frozen > 0 ? xasprintf(out_word(N_("for request #%lld")), (long long)frozen) : NULL;
+    autofree char *open =
+        waiting > 0 ? xasprintf(out_word(N_("%lld for your answer: hutch requests")), (long long)waiting)
+                    : NULL;
+    line(N_("frozen"), why ? why : "");
+    line(N_("waiting"), open ? open : "");
     member_line(N_("failure"), project, "failure");
     if (project_emulated(project))
         line(N_("speed"), out_word(PROJECT_EMULATED));

@@ -52,6 +52,16 @@ int project_show(struct client *client, const char *name, json_t **ret_project, 
     return client_call(client, "GET", path, NULL, ret_project, err);
 }
 
+static void no_line(json_t *line, void *user)
+{
+}
+
+int project_thaw(struct client *client, const char *name, struct error **err)
+{
+    autofree char *path = project_path(name, "/thaw");
+    return client_lines(client, "POST", path, NULL, no_line, NULL, NULL, err);
+}
+
 const char *project_emulated(const json_t *project)
 {
     return strcmp(out_string(project, "accel"), "emulated") == 0 ? PROJECT_EMULATED : NULL;

@@ -11,6 +11,9 @@
 int project_name(struct client *client, const char *given, char **ret_name, struct error **err);
 /* "/v1/projects/NAME" + a printf suffix whose variable parts are already encoded. Caller frees. */
 char *project_path(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A machine that stands still for a request goes on, without an answer; what was held is refused with its
+ * number. Nothing if it does not. */
+int project_thaw(struct client *client, const char *name, struct error **err);
 /* The project as GET gives it. */
 int project_show(struct client *client, const char *name, json_t **ret_project, struct error **err);
 /* The line that an emulated machine needs, and its way out; NULL when it is not emulated. */

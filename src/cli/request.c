@@ -1,0 +1,156 @@
+#include "cli/request.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/words.h"
+#include "cli/out.h"
+
+#include <string.h>
+
+/* A word of hutchd's for which there is a translation. */
+static const char *word_of(const char *const *words, size_t count, const char *word)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(words[i], word))
+            return out_word(words[i]);
+    return word;
+}
+
+const char *request_class(const json_t *request)
+{
+    static const char *const words[] = {N_("routine"), N_("unusual"), N_("critical")};
+    return word_of(words, countof(words), out_string(request, "class"));
+}
+
+const char *request_state(const json_t *request)
+{
+    static const char *const words[] = {N_("held"),    N_("frozen"), N_("waiting"),
+                                        N_("allowed"), N_("denied"), N_("gone")};
+    return word_of(words, countof(words), out_string(request, "state"));
+}
+
+char *request_age(const json_t *request)
+{
+    int64_t seconds = (units_now_ns() - out_number(request, "asked_ns", 0)) / 1000000000;
+    char duration[UNITS_DURATION_MAX];
+    return xstrdup(units_format_duration(seconds < 0 ? 0 : (uint64_t)seconds, duration));
+}
+
+/* "key       value", nothing for an empty value. All of the value is shown. */
+static void line(const char *key, const char *value)
+{
+    autofree char *safe = text_safe(value);
+    const char *word = out_word(key);
+    size_t columns;
+    if (!safe || !*safe)
+        return;
+    text_clip(word, strlen(word), SIZE_MAX, &columns);
+    out_text("  %s%*s %s\n", word, columns < 10 ? (int)(10 - columns) : 0, "", safe);
+}
+
+/* What the host is: who can read there, when it was reached first, what is odd about its name. */
+static void print_site(const json_t *fields)
+{
+    const json_t *site = json_object_get(fields, "site"), *seen = json_object_get(site, "seen_ns");
+    if (!json_is_object(site))
+        return;
+    line(N_("host"), out_string(site, "host"));
+    line(N_("reads as"), out_string(site, "decoded"));
+    line(N_("belongs to"), out_string(site, "registrable"));
+    line(N_("warning"), out_string(site, "warning"));
+    line(N_("uploads"), json_is_true(json_object_get(site, "uploads"))
+                            ? out_word(N_("yes: others can pick up what is sent there"))
+                            : out_word(N_("not known for it")));
+    autofree char *first = json_is_integer(seen) ? out_time(out_number(site, "seen_ns", 0)) : NULL;
+    line(N_("first seen"), first ? first : out_word(N_("never before in this project")));
+}
+
+static void print_limits(const json_t *fields)
+{
+    char size[UNITS_SIZE_MAX];
+    int64_t cap = out_number(fields, "cap_hour", -1), sent = out_number(fields, "sent", 0);
+    if (cap >= 0) {
+        autofree char *text = xasprintf(out_word(N_("%s an hour")), units_format_size((uint64_t)cap, size));
+        line(N_("limit"), text);
+    }
+    if (sent > 0)
+        line(N_("sent"), units_format_size((uint64_t)sent, size));
+}
+
+/* What each answer does. */
+static void print_answers(const json_t *request)
+{
+    const json_t *answers = json_object_get(request, "answers"), *answer;
+    size_t i;
+    json_array_foreach(answers, i, answer)
+    {
+        autofree char *verdict = text_safe(out_string(answer, "verdict"));
+        autofree char *scope = text_safe(out_string(answer, "scope"));
+        autofree char *does = text_safe(out_string(answer, "does"));
+        autofree char *how = xasprintf("%s%s%s", verdict, *scope ? " --for " : "", scope);
+        out_text("  %-22s %s\n", how, does);
+    }
+}
+
+/* What the machine says of the program that asks. */
+static void print_claim(const json_t *fields)
+{
+    const json_t *claim = json_object_get(fields, "claim"), *argv = json_object_get(claim, "argv"), *word;
+    autofree char *command = xstrdup("");
+    size_t i;
+    out_text("  ---- %s\n", out_word(N_("the VM says so, nobody has checked it:")));
+    if (!json_is_true(json_object_get(claim, "known"))) {
+        line(N_("program"), out_word(N_("unknown")));
+        return;
+    }
+    json_array_foreach(argv, i, word)
+    {
+        char *longer = xasprintf("%s%s%s", command, i ? " " : "", json_string_value(word));
+        free(command);
+        command = longer;
+    }
+    line(N_("program"), out_string(claim, "exe"));
+    line(N_("command"), command);
+    if (json_is_true(json_object_get(claim, "cut")))
+        line(N_("warning"), out_word(N_("the command is longer than what is shown")));
+    if (json_is_true(json_object_get(claim, "suspicious")))
+        line(N_("warning"), out_word(N_("it has characters that are not what they look like")));
+    autofree char *ids = xasprintf("%lld, uid %lld", (long long)out_number(claim, "pid", 0),
+                                   (long long)out_number(claim, "uid", -1));
+    line(N_("process"), ids);
+    line(N_("folder"), out_string(claim, "cwd"));
+    line(N_("session"), out_string(claim, "session"));
+}
+
+void request_print(const json_t *request)
+{
+    const json_t *fields = json_object_get(request, "fields");
+    autofree char *kind = out_member(request, "kind");
+    autofree char *subject = text_safe(out_string(request, "subject"));
+    autofree char *project = out_member(request, "project");
+    autofree char *age = request_age(request);
+    autofree char *asked =
+        xasprintf(out_word(N_("%s ago, %lld times")), age, (long long)out_number(request, "attempts", 1));
+    out_text("#%lld  %s %s  (%s)\n", (long long)out_number(request, "id", 0), kind, subject,
+             request_class(request));
+    line(N_("project"), project);
+    line(N_("protocol"), out_string(fields, "proto"));
+    line(N_("request"), out_string(fields, "method"));
+    line(N_("path"), out_string(fields, "path"));
+    print_site(fields);
+    line(N_("means"), out_string(request, "consequence"));
+    line(N_("asked"), asked);
+    line(N_("why"), out_string(fields, "asks"));
+    line(N_("rule"), out_string(fields, "rule"));
+    line(N_("address"), out_string(fields, "class"));
+    line(N_("missing"), out_string(fields, "rule_missing"));
+    print_limits(fields);
+    line(N_("state"), request_state(request));
+    line(N_("way back"), out_word(N_("none: what was sent cannot be taken back")));
+    line(N_("by"), out_string(request, "by"));
+    line(N_("words"), out_string(request, "reason"));
+    print_answers(request);
+    if (json_object_get(fields, "claim"))
+        print_claim(fields);
+}

@@ -1,0 +1,302 @@
+/* The verbs of requests: requests, allow, deny. */
+#include "cli/args.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/words.h"
+#include "cli/out.h"
+#include "cli/project.h"
+#include "cli/request.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WEB_PORT  ":443"
+#define TYPED_MAX 256 /* bytes that are read for a typed name */
+
+/* A person is at it: what is asked meanwhile may wait for him. */
+static int attend(struct client *client, struct error **err)
+{
+    auto(json) json_t *body = json_pack("{s:n}", "project");
+    return client_call(client, "POST", "/v1/attending", body, NULL, err);
+}
+
+/* ---- requests ---- */
+
+static void print_row(json_t *request, void *user)
+{
+    int64_t age = (units_now_ns() - out_number(request, "asked_ns", 0)) / 1000000000;
+    json_object_set_new(request, "age", json_integer(age < 0 ? 0 : age));
+    out_json(request);
+}
+
+static void add_row(json_t *request, void *user)
+{
+    struct table *table = user;
+    autofree char *id = out_member(request, "id");
+    autofree char *age = request_age(request);
+    table_add(table, id);
+    table_add(table, out_string(request, "project"));
+    table_add(table, out_string(request, "kind"));
+    table_add(table, request_class(request));
+    table_add(table, request_state(request));
+    table_add(table, age);
+    table_add(table, out_string(request, "subject"));
+}
+
+static int run_requests(const struct args *args, struct error **err)
+{
+    static const char *const titles[] = {N_("ID"),    N_("PROJECT"), N_("KIND"),    N_("CLASS"),
+                                         N_("STATE"), N_("AGE"),     N_("SUBJECT"), NULL};
+    struct table table = {.titles = titles, .right = "rllllrl"};
+    const char *name = args_word(args, 0);
+    bool json = args_has(args, "json");
+    auto(client) struct client *client = NULL;
+    autofree char *encoded = name ? json_url_encode(name, strlen(name)) : NULL;
+    autofree char *path = xasprintf("/v1/requests%s%s", name ? "?project=" : "", name ? encoded : "");
+    int rc = client_connect(true, &client, err);
+    if (rc == 0)
+        rc = attend(client, err);
+    if (rc == 0)
+        rc = client_lines(client, "GET", path, NULL, json ? print_row : add_row, &table, NULL, err);
+    if (rc == 0 && !json && table.count == 0)
+        out_text("%s\n", out_word(N_("nothing waits for you")));
+    else if (rc == 0 && !json)
+        table_print(&table);
+    table_finish(&table);
+    return rc;
+}
+
+static const struct option_spec requests_options[] = {{"json", 0, NULL, N_("one JSON object a line")},
+                                                      {NULL}};
+const struct verb verb_requests = {
+    .name = "requests",
+    .synopsis = "[NAME] [--json]",
+    .help = N_("list what waits for your answer"),
+    .options = requests_options,
+    .max_args = 1,
+    .run = run_requests,
+};
+
+/* ---- which one ---- */
+
+struct search {
+    const char *subject; /* "docs.rs:443" */
+    int64_t id;
+    size_t count;
+};
+
+static void look(json_t *request, void *user)
+{
+    struct search *search = user;
+    if (strcmp(out_string(request, "subject"), search->subject) != 0)
+        return;
+    search->id = out_number(request, "id", 0);
+    search->count++;
+}
+
+/* The open request that a word means: a number, or the host (with its port) of the only one about it. *ret_id
+ * 0: there is none about this host. */
+static int find_request(struct client *client, const struct args *args, int64_t *ret_id, struct error **err)
+{
+    const char *word = args_word(args, 0), *name = args_value(args, "project");
+    uint64_t number = 0;
+    if (units_parse_number(*word == '#' ? word + 1 : word, 1, INT64_MAX, &number, NULL) == 0) {
+        *ret_id = (int64_t)number;
+        return 0;
+    }
+    const char *last = strrchr(word, ']') ? strrchr(word, ']') : word;
+    autofree char *subject = xasprintf("%s%s", word, strchr(last, ':') ? "" : WEB_PORT);
+    autofree char *encoded = name ? json_url_encode(name, strlen(name)) : NULL;
+    autofree char *path = xasprintf("/v1/requests%s%s", name ? "?project=" : "", name ? encoded : "");
+    struct search search = {.subject = subject};
+    int rc = client_lines(client, "GET", path, NULL, look, &search, NULL, err);
+    if (rc == 0 && search.count > 1) {
+        autofree char *safe = text_safe(word);
+        error_set(err, ERROR_USAGE, _("%zu requests are about \"%s\""), search.count, safe);
+        return error_hint(err, _("which one: hutch requests"));
+    }
+    *ret_id = search.id;
+    return rc;
+}
+
+/* Without a request: a rule of the project, or of all. */
+static int add_rule(struct client *client, const struct args *args, const char *effect, struct error **err)
+{
+    const char *scope = args_value(args, "for"), *given = args_value(args, "project");
+    bool all = scope && !strcmp(scope, "all");
+    autofree char *name = NULL;
+    if (scope && !all && strcmp(scope, "project") != 0) {
+        autofree char *safe = text_safe(args_word(args, 0));
+        error_set(err, ERROR_NOT_FOUND, _("no request is about \"%s\""), safe);
+        return error_hint(err, _("without one only --for project and --for all are possible"));
+    }
+    int rc = project_name(client, given, &name, err);
+    if (rc < 0)
+        return rc;
+    autofree char *rule = xasprintf("%s %s", effect, args_word(args, 0));
+    autofree char *path = project_path(name, "/rules");
+    auto(json) json_t *body = json_pack("{s:s, s:b}", "rule", rule, "all", all);
+    if (!body)
+        return error_set(err, ERROR_INVALID, _("\"%s\" is not UTF-8"), "HOST");
+    return client_call(client, "POST", path, body, NULL, err);
+}
+
+/* ---- the answer ---- */
+
+static int type_name(const char *wanted, struct error **err)
+{
+    char typed[TYPED_MAX];
+    autofree char *safe = text_safe(wanted);
+    fprintf(stderr, _("this is critical: type %s to allow it: "), safe);
+    if (fgets(typed, sizeof(typed), stdin)) {
+        typed[strcspn(typed, "\n")] = '\0';
+        if (!strcmp(typed, wanted))
+            return 0;
+    }
+    return error_set(err, ERROR_CANCELLED, _("nothing was done"));
+}
+
+/* The more it can cost, the more it takes to allow: a routine one the command alone, an unusual one a yes, a
+ * critical one its host's name. */
+static int confirm(const struct args *args, const json_t *request, struct error **err)
+{
+    const char *class = out_string(request, "class"), *name = args_value(args, "confirm");
+    const char *host = out_string(json_object_get(request, "fields"), "host");
+    bool critical = strcmp(class, "routine") != 0 && strcmp(class, "unusual") != 0;
+    if (!strcmp(class, "routine"))
+        return 0;
+    if (!critical)
+        return args_has(args, "yes") ? 0 : out_ask(_("this is unusual: allow it?"), err);
+    if (name && *host && !strcmp(name, host))
+        return 0;
+    autofree char *safe = text_safe(host);
+    if (name)
+        return error_set(err, ERROR_INVALID, _("--confirm says another name than the request's: %s"), safe);
+    if (isatty(STDIN_FILENO))
+        return type_name(host, err);
+    error_set(err, ERROR_USAGE, _("this is critical, and there is no terminal to ask at"));
+    return error_hint(err, _("if it is right: --confirm %s"), safe);
+}
+
+/* "2h", "project" … as scope and seconds. */
+static int set_scope(json_t *body, const char *scope, struct error **err)
+{
+    static const char *const words[] = {"once", "session", "project", "all"};
+    uint64_t seconds;
+    for (size_t i = 0; scope && i < countof(words); i++)
+        if (!strcmp(scope, words[i]))
+            return json_object_set_new(body, "scope", json_string(words[i]));
+    if (!scope)
+        return 0;
+    int rc = units_parse_duration(scope, &seconds, err);
+    if (rc < 0)
+        return error_hint(err, _("--for once, session, project, all, or a time such as 2h"));
+    json_object_set_new(body, "scope", json_string("duration"));
+    return json_object_set_new(body, "duration_s", json_integer((json_int_t)seconds));
+}
+
+/* Shows it, asks as its class needs, and answers what was shown: one that changed meanwhile is not allowed.
+ */
+static int answer(struct client *client, const struct args *args, int64_t id, bool allow, struct error **err)
+{
+    autofree char *path = xasprintf("/v1/requests/%lld", (long long)id);
+    autofree char *to = xasprintf("%s/answer", path);
+    const char *words = allow ? NULL : args_value(args, "message");
+    const char *tty = isatty(STDIN_FILENO) ? ttyname(STDIN_FILENO) : NULL;
+    auto(json) json_t *request = NULL, *result = NULL;
+    int rc = client_call(client, "GET", path, NULL, &request, err);
+    if (rc < 0)
+        return rc;
+    if (!args_has(args, "json")) {
+        request_print(request);
+        rc = out_flush(err);
+    }
+    if (rc == 0 && allow && json_object_get(request, "nonce"))
+        rc = confirm(args, request, err);
+    auto(json) json_t *body =
+        json_pack("{s:s, s:s, s:s}", "verdict", allow ? "allow" : "deny", "nonce",
+                  out_string(request, "nonce"), "digest", out_string(request, "digest"));
+    if (rc == 0)
+        rc = set_scope(body, allow ? args_value(args, "for") : NULL, err);
+    if (rc == 0 && words && json_object_set_new(body, "reason", json_string(words)) < 0)
+        rc = error_set(err, ERROR_INVALID, _("the message is not UTF-8"));
+    if (rc == 0 && tty)
+        json_object_set_new(body, "tty", json_string(tty));
+    if (rc == 0)
+        rc = client_call(client, "POST", to, body, &result, err);
+    if (rc < 0)
+        return rc;
+    if (args_has(args, "json"))
+        out_json(result);
+    else
+        out_text(allow ? out_word(N_("#%lld is allowed\n")) : out_word(N_("#%lld is denied\n")),
+                 (long long)id);
+    return 0;
+}
+
+static int decide(const struct args *args, bool allow, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    int64_t id = 0;
+    int rc = client_connect(true, &client, err);
+    if (rc == 0)
+        rc = attend(client, err);
+    if (rc == 0)
+        rc = find_request(client, args, &id, err);
+    if (rc < 0)
+        return rc;
+    return id ? answer(client, args, id, allow, err) : add_rule(client, args, allow ? "allow" : "deny", err);
+}
+
+static int run_allow(const struct args *args, struct error **err)
+{
+    return decide(args, true, err);
+}
+
+static int run_deny(const struct args *args, struct error **err)
+{
+    return decide(args, false, err);
+}
+
+#define OPTION_PROJECT                                                                                       \
+    {                                                                                                        \
+        "project", 'p', "NAME", N_("the project, if HOST is given; without it that of this folder")          \
+    }
+
+static const struct option_spec allow_options[] = {
+    {"for", 0, "SCOPE", N_("once, session, project, all, or a time such as 2h; once if not given")},
+    OPTION_PROJECT,
+    {"yes", 'y', NULL, N_("do not ask for an unusual one")},
+    {"confirm", 0, "HOST", N_("the host of a critical one, instead of typing it")},
+    {"json", 0, NULL, N_("print the answer as JSON, not the request")},
+    {NULL},
+};
+const struct verb verb_allow = {
+    .name = "allow",
+    .synopsis = "ID|HOST[:PORT] [--for SCOPE] [-p NAME] [-y] [--confirm HOST] [--json]",
+    .help = N_("show a request and allow it; a host that nobody asked for: add a rule"),
+    .options = allow_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_allow,
+};
+
+static const struct option_spec deny_options[] = {
+    {"message", 'm', "TEXT", N_("why: the program that asked is told")},
+    {"for", 0, "SCOPE", N_("for a host that nobody asked for: project or all")},
+    OPTION_PROJECT,
+    {"json", 0, NULL, N_("print the answer as JSON, not the request")},
+    {NULL},
+};
+const struct verb verb_deny = {
+    .name = "deny",
+    .synopsis = "ID|HOST[:PORT] [-m TEXT] [--for SCOPE] [-p NAME] [--json]",
+    .help = N_("deny a request; a host that nobody asked for: add a rule"),
+    .options = deny_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_deny,
+};

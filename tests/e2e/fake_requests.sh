@@ -1,0 +1,172 @@
+#!/bin/bash
+# shellcheck disable=SC2154,SC1091,SC2016
+# Requests over the API and the command line, with the fake host: listed, shown, answered, kept over a restart; machines that were
+# frozen for one. The questions are put into state.db as a hutchd before would have left them.
+. "$(dirname "$0")/fake_lib.sh"
+command -v python3 >/dev/null || { echo "1..0 # SKIP python3 is missing"; exit 77; }
+hutch=$build/hutch
+gives() { # gives NAME STATUS COMMAND...: output of both kinds in $output
+    local name=$1 want=$2 got=0
+    shift 2
+    output=$(timeout 60 "$@" 2>&1 </dev/null) || got=$?
+    if [ "$got" = "$want" ]; then pass "$name"; else fail "$name" "wanted status $want, got $got of: $*" "$output"; fi
+}
+sql() { # sql STATEMENT: in state.db, while no hutchd runs
+    python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1]); print(*[x for row in db.execute(sys.argv[2]) for x in row], sep="\n"); db.commit()' \
+        "$home/state/state.db" "$1"
+}
+question() { # question VERB KEY SUBJECT TIER SCOPES STATE [MORE FIELDS]
+    local host=${3%:*}
+    sql "INSERT INTO requests (project, boot, session, verb, key, subject, fields, owner, generation, tier, scopes, state, asked_ms,
+        changed_ms, attempts, digest, scope, duration_s, reason, by_whom) SELECT id, boot, '', '$1', '$2', '$3',
+        '{\"authority\":\"$3\",\"host\":\"$host\",\"port\":443,\"proto\":\"tls\",\"rule_missing\":\"allow $host\"${7-}}', 'egress', 1,
+        '$4', $5, '$6', $(date +%s)000, $(date +%s)000, 1, '', 'once', 0, '', '' FROM projects WHERE name = 'box'"
+}
+request() { api GET "/v1/requests/$1"; }
+answer() { # answer ID VERDICT-JSON [MORE]: with nonce and digest as they are now
+    local shown
+    shown=$(request "$1")
+    api POST "/v1/requests/$1/answer" -d "{\"verdict\":$2,\"nonce\":$(jq .nonce <<<"$shown"),\"digest\":$(jq .digest <<<"$shown")${3-}}"
+}
+state_of() { request "$1" | jq -r .state; }
+events() { api GET "/v1/events?kind=$1" | jq -r .subject; }
+
+start_daemon
+make_base
+up box >"$home/up"
+is "a machine" run "$(state box)"
+gives "no request yet" 0 "$hutch" requests
+like "  says so" "nothing waits" "$output"
+
+# ---- A10: open questions at hutchd's end ----
+kill_daemon
+all=31 once=1
+question CONNECT one.test:443/tls one.test:443 routine $all held
+question CONNECT two.test:443/tls two.test:443 unusual 3 frozen
+question PRIVATE three.test:443/tls three.test:443 critical $once waiting ',"class":"private"'
+question CONNECT four.test:443/tls four.test:443 routine $all held
+question CONNECT five.test:443/tls five.test:443 routine $all waiting ',"claim":{"known":true,"exe":"/bin/e\u001b[31mvil","argv":["say","yes, \u202eallow"],"pid":7,"uid":1000}'
+start_daemon
+is "A10 all of them wait after a restart" "waiting waiting waiting waiting waiting" \
+    "$(api GET /v1/requests | jq -r .state | paste -sd' ')"
+is "  and allow nothing" "" "$(events approval.decision)"
+is "  ls counts them" 5 "$("$hutch" ls --json | jq .waiting)"
+is "  and status" 5 "$("$hutch" status --format '%{waiting}')"
+like "  and show" "waiting +5 for your answer" "$("$hutch" show box)"
+gives "requests" 0 "$hutch" requests
+like "  its line" "^ *2 +box +CONNECT +unusual +waiting .* two.test:443" "$output"
+is "requests --json has the fields of the contract" true \
+    "$("$hutch" requests --json | jq -s 'all(has("id") and has("project") and has("kind") and has("subject") and has("class") and has("state") and has("age"))')"
+gives "  of a project that is not there" 5 "$hutch" requests bax
+
+# ---- A09, A11: answers that do not count ----
+digest=$(request 1 | jq .digest) nonce=$(request 1 | jq .nonce)
+code() { jq -r .error.code; }
+is "A09 a wrong nonce" changes \
+    "$(api POST /v1/requests/1/answer -d "{\"verdict\":\"allow\",\"nonce\":\"00000000000000000000000000000000\",\"digest\":$digest}" | code)"
+is "A09 a wrong digest" changes \
+    "$(api POST /v1/requests/1/answer -d "{\"verdict\":\"allow\",\"nonce\":$nonce,\"digest\":\"x\"}" | code)"
+is "A09 the nonce of another one" changes \
+    "$(api POST /v1/requests/4/answer -d "{\"verdict\":\"allow\",\"nonce\":$nonce,\"digest\":$(request 4 | jq .digest)}" | code)"
+is "A09 without them" invalid "$(api POST /v1/requests/1/answer -d '{"verdict":"allow"}' | code)"
+for verdict in 1 true null '"ALLOW"' '"allow "' '["allow"]'; do
+    is "A11 the verdict $verdict" invalid "$(answer 1 "$verdict" | code)"
+done
+is "A11 no JSON" protocol "$(api POST /v1/requests/1/answer -d '{"verdict":"allow"' | code)"
+is "A11 a list" invalid "$(api POST /v1/requests/1/answer -d '["allow"]' | code)"
+is "a scope that is not offered" invalid "$(answer 3 '"allow"' ',"scope":"project"' | code)"
+is "a time that is too long" invalid "$(answer 1 '"allow"' ',"scope":"duration","duration_s":8640000' | code)"
+is "a request that is not there" not-found "$(api POST /v1/requests/99/answer -d "{\"verdict\":\"allow\",\"nonce\":$nonce,\"digest\":$digest}" | code)"
+is "none of these counted" waiting "$(state_of 1)"
+is "  and they are on record" true "$([ "$(events approval.refused | wc -l)" -ge 12 ] && echo true)"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 755 "$home" "$home/run"
+    is "A09 another user gets nothing" "" "$(setpriv --reuid 65534 --clear-groups curl -s --max-time 5 --http2-prior-knowledge \
+        --unix-socket "$home/run/hutchd.sock" http://hutch/v1/requests)"
+    chmod 700 "$home/run"
+fi
+
+# ---- answers ----
+gives "allow shows what it allows" 0 "$hutch" allow 1
+like "  verb and object first" "^#1 +CONNECT one.test:443 +\(routine\)" "$output"
+like "  what each answer does, with the rule" 'project +adds "allow one.test" to projects/box.ini' "$output"
+is "  and it is allowed" allowed "$(state_of 1)"
+like "  by whom" "uid $(id -u)" "$(request 1 | jq -r .by)"
+like "  on record" "#1 CONNECT one.test:443" "$(events approval.decision)"
+gives "A09 twice: the first counts" 1 "$hutch" deny 1
+like "  and the second is told" "allowed already, by uid" "$output"
+gives "an unusual one needs a yes" 2 "$hutch" allow 2
+like "  where there is no terminal" "give --yes" "$output"
+is "  else it still waits" waiting "$(state_of 2)"
+gives "  or the option" 0 "$hutch" allow 2 --yes
+gives "a critical one is not for --yes" 2 "$hutch" allow 3 --yes
+like "  but for its name" "--confirm three.test" "$output"
+gives "  not another name" 2 "$hutch" allow 3 --confirm tree.test
+is "  and still waits" waiting "$(state_of 3)"
+gives "deny, with words" 0 "$hutch" deny 3 -m 'use the mirror'
+is "  which are kept" "denied use the mirror" "$(request 3 | jq -r '.state + " " + .reason')"
+gives "allow by host" 0 "$hutch" allow four.test --for project
+is "A14 makes the rule of this host alone" "four.test" "$(grep -o '[^ ]*four[^ ]*' "$home/config/projects/box.ini")"
+gives "deny by host and port" 0 "$hutch" deny five.test:443
+is "  no byte of the machine reaches the terminal" "" "$(grep -P '[\x1b]|\xe2\x80\xae' <<<"$output")"
+like "  what it claims comes last, marked" "the VM says so" "$output"
+gives "a host that nobody asked for is a rule" 0 "$hutch" allow six.test -p box
+like "  of the project" "six.test" "$(cat "$home/config/projects/box.ini")"
+gives "  not for a time" 5 "$hutch" allow seven.test -p box --for 2h
+gives "nothing waits any more" 0 "$hutch" requests
+is "  nor counts" 0 "$("$hutch" ls --json | jq .waiting)"
+
+# ---- two clients at once ----
+kill_daemon
+question CONNECT both.test:443/tls both.test:443 routine $all waiting
+start_daemon
+answer 6 '"allow"' >"$home/a1" &
+first=$!
+answer 6 '"deny"' >"$home/a2" &
+wait $first $!
+is "two at once: one counts, the other is told" "1 1" \
+    "$(cat "$home/a1" "$home/a2" | jq -s -r '"\(map(select(.verdict)) | length) \(map(select(.error.code == "state" or .error.code == "changes")) | length)"')"
+is "  and there is one decision" 1 "$(events approval.decision | grep -c '^#6 ')"
+
+# ---- FROZEN ----
+freeze() { # freeze BOOT: a hutchd that froze it for #7 and was killed
+    ok "pause" "$hutch" pause box
+    kill_daemon
+    sql "UPDATE projects SET frozen_for = 7, frozen_boot = $1 WHERE name = 'box'"
+}
+freeze boot
+start_daemon
+ok "what was frozen goes on at the next start" within 20 is_state box run
+is "  and is not frozen any more" null "$(api GET /v1/projects/box | jq .frozen_for)"
+like "  which is on record" "for request #7" "$(events lifecycle.thaw)"
+freeze "'of another boot'"
+start_daemon
+ok "what another boot was frozen for" within 20 is_state box paused
+sleep 0.5
+is "  stays paused: somebody else did it" paused "$(state box)"
+ok "resume" "$hutch" resume box
+ok "pause" "$hutch" pause box
+kill_daemon
+start_daemon
+ok "what a person paused" within 20 is_state box paused
+sleep 0.5
+is "  stays paused" paused "$(state box)"
+gives "exec in it says so" 125 "$hutch" exec box -- true
+like "  with the way out" "hutch resume" "$output"
+gives "  --thaw is not for that" 125 "$hutch" exec box --thaw -- true
+ok "resume again" "$hutch" resume box
+gives "exec --thaw of a machine that runs" 0 "$hutch" exec box -u "$(id -un)" --thaw -- true
+
+# ---- its end ----
+kill_daemon
+question CONNECT last.test:443/tls last.test:443 routine $all waiting
+start_daemon
+is "a question" waiting "$(state_of 7)"
+gives "stop" 0 "$hutch" stop box
+is "  outlives the machine's run" waiting "$(state_of 7)"
+gives "start" 0 "$hutch" start box
+gives "rm" 0 "$hutch" rm box --yes
+is "  but not the project" not-found "$(request 7 | code)"
+is "  of which it is said that it is gone" 1 "$(events approval.gone | grep -c '^#7 ')"
+the_end
