@@ -4,7 +4,8 @@
 # address: a change makes new bases.
 #
 # From the environment: HUTCH_CACHE (folder of .deb files), HUTCH_USER, HUTCH_KERNEL (package), HUTCH_SETUP (folder
-# of scripts, run in the order of their names).
+# of scripts, run in the order of their names), HUTCH_PACKAGE_HOSTS (file to write: where the image's package tools
+# fetch from).
 set -eu
 
 stage=$1
@@ -121,6 +122,159 @@ END
     printf '[Journal]\nStorage=volatile\nRuntimeMaxUse=16M\n' >"$root/etc/systemd/journald.conf.d/hutch.conf"
 }
 
+# The program that says where the package tools fetch from. The image has it too: each machine that has started is
+# asked the same.
+install_package_hosts()
+{
+    mkdir -p "$root/usr/lib/hutch"
+    cat >"$root/usr/lib/hutch/package-hosts" <<'END'
+#!/bin/sh
+# Prints where this machine's package tools fetch from, "PRESET SCHEME HOST PORT" a line: debian http mirror.test 80.
+# The tools are asked for what they are set to, or come with; no host is known here.
+set -u
+export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+# Nobody listens there: a tool that has no other way to say it names what it cannot reach.
+nowhere=http://127.0.0.1:9
+
+has()
+{
+    command -v "$1" >/dev/null 2>&1
+}
+
+# host PRESET URL
+host()
+{
+    preset=$1 scheme=${2%%://*} at=${2#*://}
+    case $scheme in
+    http) port=80 ;;
+    https) port=443 ;;
+    *) return 0 ;;
+    esac
+    at=${at%%[/?#]*}
+    at=${at##*@}
+    case $at in
+    \[*) return 0 ;;
+    *:*) port=${at##*:} at=${at%:*} ;;
+    esac
+    at=$(printf %s "$at" | tr '[:upper:]' '[:lower:]')
+    case $at in '' | [.-]* | *[!a-z0-9._-]*) return 0 ;; esac
+    case $port in '' | 0* | *[!0-9]* | ??????*) return 0 ;; esac
+    echo "$preset $scheme $at $port"
+}
+
+# hosts PRESET: of URLs, one a line
+hosts()
+{
+    while read -r url rest; do
+        host "$1" "$url"
+    done
+}
+
+# urls: what is left of a text
+urls()
+{
+    grep -oE 'https?://[][A-Za-z0-9.:@_~%-]+'
+}
+
+debian()
+{
+    apt-get indextargets --no-release-info --format '$(REPO_URI)' 2>/dev/null | sort -u | while read -r uri; do
+        list=${uri#mirror+file:}
+        list=${list%/}
+        if [ "$list" != "${uri%/}" ]; then
+            [ ! -r "$list" ] || hosts debian <"$list"
+        else
+            host debian "${uri#mirror+}"
+        fi
+    done
+    for scheme in http https; do
+        apt-config dump --format '%v%n' "Acquire::$scheme::Proxy" 2>/dev/null | hosts debian
+    done
+}
+
+node()
+{
+    npm --cache "$scratch/npm" config list --json 2>/dev/null |
+        sed -nE 's/^ *"(registry|@[^"]*:registry)": "([^"]*)".*/\2/p' | hosts node
+}
+
+python()
+{
+    python3 -m pip --disable-pip-version-check config list 2>/dev/null >"$scratch/pip"
+    sed -nE "s/^[^=]*[.](index-url|extra-index-url|find-links)='(.*)'\$/\\2/p" "$scratch/pip" | urls | hosts python
+    if ! grep -q '[.]index-url=' "$scratch/pip"; then
+        python3 - <<'PYTHON' 2>/dev/null | hosts python
+from pip._internal.models.index import PyPI
+print(PyPI.simple_url)
+print("https://" + PyPI.file_storage_domain)
+PYTHON
+    fi
+}
+
+# With a home of its own that has the settings of the real one, so that nothing is left there.
+cargo_hosts()
+{
+    mkdir -p "$scratch/cargo" "$scratch/package/src"
+    for file in config config.toml; do
+        [ ! -r "${CARGO_HOME:-$HOME/.cargo}/$file" ] || cp "${CARGO_HOME:-$HOME/.cargo}/$file" "$scratch/cargo/"
+    done
+    : >"$scratch/package/src/lib.rs"
+    printf '[package]\nname = "x"\nversion = "0.0.0"\n[dependencies]\nlibc = "*"\n' >"$scratch/package/Cargo.toml"
+    (
+        cd "$scratch/package" || exit
+        CARGO_HOME=$scratch/cargo CARGO_NET_RETRY=0 CARGO_HTTP_PROXY=$nowhere timeout 30 cargo generate-lockfile 2>&1
+    ) | sed -nE 's/.*(failed to (download from|fetch)|[Uu]nable to update) `?(https?:[^`]*).*/\3/p' >"$scratch/index"
+    hosts rust <"$scratch/index"
+    # The index says where the packages themselves are; it is read once, when the image is made.
+    [ -n "${HUTCH_BUILD:-}" ] || return 0
+    while read -r url; do
+        case $url in */config.json) ! has curl || curl -fsS -m 20 "$url" 2>/dev/null | urls | hosts rust ;; esac
+    done <"$scratch/index"
+}
+
+rust()
+{
+    ! has cargo || cargo_hosts
+    if has rustup; then
+        http_proxy=$nowhere https_proxy=$nowhere HTTPS_PROXY=$nowhere ALL_PROXY=$nowhere timeout 30 rustup check 2>&1 |
+            sed -n "s/.*could not download file from '\([^']*\)'.*/\1/p" | hosts rust
+    fi
+}
+
+go_hosts()
+{
+    settings=${GOENV:-${XDG_CONFIG_HOME:-$HOME/.config}/go/env}
+    GOENV=$settings XDG_CONFIG_HOME=$scratch GOCACHE=$scratch/go go env GOPROXY GOSUMDB >"$scratch/goenv" 2>/dev/null
+    { read -r proxies && read -r sums; } <"$scratch/goenv" || return 0
+    echo "$proxies" | tr ',|' '\n\n' | hosts go
+    case $sums in
+    off | '') ;;
+    *://*) echo "$sums" | urls | hosts go ;;
+    *) host go "https://${sums%%+*}" ;;
+    esac
+}
+
+{
+    ! has apt-get || debian
+    ! has npm || node
+    ! python3 -c 'import pip' 2>/dev/null || python
+    rust
+    ! has go || go_hosts
+} | sort -u
+END
+    chmod 755 "$root/usr/lib/hutch/package-hosts"
+}
+
+# Asks as the user of sessions, whose settings count.
+ask_package_hosts()
+{
+    rm -f "$root/etc/apt/apt.conf.d/99mmdebstrap" # this build's own settings are not the machine's
+    in_root setpriv --reuid "$HUTCH_USER" --regid "$HUTCH_USER" --init-groups \
+        env "HOME=/home/$HUTCH_USER" HUTCH_BUILD=1 /usr/lib/hutch/package-hosts >"$HUTCH_PACKAGE_HOSTS"
+}
+
 # The console is a log, there is no network to wait for and no clock to ask, updates are the user's business; all
 # else costs seconds at each start under emulation.
 trim_units()
@@ -197,7 +351,9 @@ finish)
     make_user
     configure
     trim_units
+    install_package_hosts
     run_setup
+    ask_package_hosts
     make_initrd
     clean
     ;;

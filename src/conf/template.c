@@ -34,6 +34,9 @@ void template_free(struct template *template)
     for (size_t i = 0; template->packages && template->packages[i]; i++)
         free(template->packages[i]);
     free(template->packages);
+    for (size_t i = 0; template->presets && template->presets[i]; i++)
+        free(template->presets[i]);
+    free(template->presets);
     free(template->kernel_package);
     for (size_t i = 0; i < template->setup_count; i++) {
         free(template->setup[i].name);
@@ -77,6 +80,23 @@ static int take_packages(struct template *template, const struct ini *ini, struc
             return -ERROR_INVALID;
         }
         template->packages[i] = xstrdup(entry->items[i]);
+    }
+    return 0;
+}
+
+/* Without the key: the preset of the distribution. */
+static int take_presets(struct template *template, const struct ini *ini, struct error **err)
+{
+    const struct ini_entry *entry = ini_find(ini, "egress", NULL, "presets");
+    size_t count = entry && *entry->items[0] ? entry->item_count : 0;
+    template->presets = xnewn(char *, count + 2);
+    if (!entry)
+        template->presets[0] = xstrdup(template->distribution);
+    for (size_t i = 0; i < count; i++) {
+        if (name_check("preset", entry->items[i], NULL) < 0)
+            return ini_error(ini, entry, err, "item %zu of \"presets\" is no preset's name: \"%s\"", i + 1,
+                             entry->items[i]);
+        template->presets[i] = xstrdup(entry->items[i]);
     }
     return 0;
 }
@@ -135,6 +155,9 @@ static int take_fields(struct template *template, const struct ini *ini, struct 
     units_parse_size(ini_value(ini, "vm", "disk-min", "8G"), &template->disk_min, NULL);
     if (template->disk_min < DISK_MIN_LOW || template->disk_min > DISK_MIN_HIGH)
         return ini_error(ini, ini_find(ini, "vm", NULL, "disk-min"), err, "\"disk-min\" is 2G to 1T");
+    int r = take_presets(template, ini, err);
+    if (r < 0)
+        return r;
     take_setup(template, ini);
     return take_packages(template, ini, err);
 }

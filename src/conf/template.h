@@ -31,6 +31,7 @@ struct template
     uint64_t disk_min;    /* smallest vm.disk and size of the base, bytes */
     char *cpu_model;      /* or NULL */
     char *kernel_options; /* or NULL */
+    char **presets;       /* of the rules of its projects, NULL-ended */
     char *recipe;         /* text of the script that makes the distribution an image: templates/DISTRIBUTION.sh */
     char digest[65]; /* SHA-256 of all that decides the image's contents, the recipe's text too: the base's
                         address */

@@ -1,6 +1,7 @@
 #include "image/image.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/units.h"
 #include "conf/ini.h"
@@ -24,6 +25,7 @@ void base_free(struct base *base)
     free(base->initrd);
     free(base->template_name);
     free(base->kernel_version);
+    free(base->package_hosts);
     free(base);
 }
 
@@ -37,18 +39,46 @@ static bool is_digest(const char *s)
     return strlen(s) == DIGEST_LENGTH && strspn(s, "0123456789abcdef") == DIGEST_LENGTH;
 }
 
+/* Is the preset of a host that of an earlier one? */
+static bool package_seen(const struct base *base, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (!strcmp(base->package_hosts[i].preset, base->package_hosts[at].preset))
+            return true;
+    return false;
+}
+
+/* The section of a preset, whose first host is given. */
+static void write_packages(const struct base *base, size_t first, struct buf *out)
+{
+    const char *preset = base->package_hosts[first].preset;
+    buf_printf(out, NULL, "\n[packages %s]\nhosts =\n", preset);
+    for (size_t i = first; i < base->package_host_count; i++) {
+        const struct package_host *host = &base->package_hosts[i];
+        if (!strcmp(host->preset, preset))
+            buf_printf(out, NULL, "    %s %s %u\n", host->tls ? "https" : "http", host->host, host->port);
+    }
+}
+
 int base_write(const struct base *base, const char *folder, struct error **err)
 {
     autofree char *path = file_join(folder, "base.ini");
-    autofree char *text = xasprintf("[base]\n"
-                                    "template = %s\n"
-                                    "digest = %s\n"
-                                    "kernel-version = %s\n"
-                                    "virtual-size = %" PRIu64 "\n"
-                                    "built-ns = %" PRId64 "\n",
-                                    base->template_name, base->digest, base->kernel_version,
-                                    base->virtual_size, base->built_ns);
-    return file_replace(path, text, strlen(text), 0444, err);
+    struct buf out;
+    buf_init(&out, 0);
+    buf_printf(&out, NULL,
+               "[base]\n"
+               "template = %s\n"
+               "digest = %s\n"
+               "kernel-version = %s\n"
+               "virtual-size = %" PRIu64 "\n"
+               "built-ns = %" PRId64 "\n",
+               base->template_name, base->digest, base->kernel_version, base->virtual_size, base->built_ns);
+    for (size_t i = 0; i < base->package_host_count; i++)
+        if (!package_seen(base, i))
+            write_packages(base, i, &out);
+    int r = file_replace(path, buf_data(&out), out.len, 0444, err);
+    buf_finish(&out);
+    return r;
 }
 
 /* The number of a key that base.ini must have. */
@@ -58,6 +88,24 @@ static int take_number(const struct ini *ini, const char *key, uint64_t *ret, st
     if (!value)
         return error_set(err, ERROR_CORRUPT, "\"%s\" has no \"%s\"", ini->file, key);
     return units_parse_number(value, 0, INT64_MAX, ret, err);
+}
+
+/* The hosts of all [packages PRESET]. */
+static int read_packages(struct base *base, const struct ini *ini, struct error **err)
+{
+    for (size_t i = 0; i < ini->count; i++) {
+        const struct ini_entry *entry = &ini->entries[i];
+        for (size_t k = 0; !strcmp(entry->section, "packages") && k < entry->item_count; k++) {
+            autofree char *line = xasprintf("%s %s", entry->name, entry->items[k]);
+            struct package_host host;
+            if (base->package_host_count == PACKAGE_HOSTS_MAX || !package_host_parse(line, &host))
+                return ini_error(ini, entry, err, "item %zu of \"hosts\" is no host of packages", k + 1);
+            base->package_hosts =
+                xrealloc(base->package_hosts, base->package_host_count + 1, sizeof(struct package_host));
+            base->package_hosts[base->package_host_count++] = host;
+        }
+    }
+    return 0;
 }
 
 static int read_base(struct base *base, struct error **err)
@@ -75,7 +123,7 @@ static int read_base(struct base *base, struct error **err)
     if (!base->template_name || !base->kernel_version ||
         strcmp(ini_value(ini, "base", "digest", ""), base->digest) != 0)
         return error_set(err, ERROR_CORRUPT, "\"%s\" is not the description of this base", path);
-    return 0;
+    return read_packages(base, ini, err);
 }
 
 /* A damaged base is made again, not repaired. */

@@ -27,6 +27,7 @@
 #define WAIT_MS            200
 #define TEMPORARY_PREFIX   ".build-"
 #define KERNEL_VERSION_MAX 128
+#define PACKAGE_TEXT_MAX   65536
 
 extern char **environ;
 
@@ -37,12 +38,13 @@ struct build {
     image_progress_fn progress_fn;
     void *user;
     const atomic_bool *cancel;
-    char *bases;     /* data/bases */
-    char *folder;    /* bases/.build-RANDOM */
-    char *root;      /* the unpacked tree */
-    char *image;     /* raw */
-    char *out;       /* what is published */
-    char *downloads; /* of this suite */
+    char *bases;         /* data/bases */
+    char *folder;        /* bases/.build-RANDOM */
+    char *root;          /* the unpacked tree */
+    char *image;         /* raw */
+    char *out;           /* what is published */
+    char *downloads;     /* of this suite */
+    char *package_hosts; /* what the recipe says of where the tools fetch from */
     char *log_path;
     char **env; /* owned strings */
     FILE *log;
@@ -98,6 +100,7 @@ static void build_finish(struct build *build)
     free(build->image);
     free(build->out);
     free(build->downloads);
+    free(build->package_hosts);
     free(build->log_path);
     free_strings(build->env);
     if (build->log)
@@ -126,6 +129,7 @@ static void make_environment(struct build *build)
     push(&build->env, xasprintf("HUTCH_USER=%s", build->template->user));
     push(&build->env, xasprintf("HUTCH_KERNEL=%s", build->template->kernel_package));
     push(&build->env, xasprintf("HUTCH_SETUP=%s/setup", build->folder));
+    push(&build->env, xasprintf("HUTCH_PACKAGE_HOSTS=%s", build->package_hosts));
     for (size_t i = 0; environ[i]; i++)
         for (size_t k = 0; k < countof(kept); k++)
             if (!strncmp(environ[i], kept[k], strlen(kept[k])))
@@ -211,6 +215,7 @@ static int begin(struct build *build, struct error **err)
     build->image = file_join(build->folder, "disk.raw");
     build->out = file_join(build->folder, "out");
     build->downloads = xasprintf("%s/downloads/%s-%s", paths->cache, template->distribution, template->suite);
+    build->package_hosts = file_join(build->folder, "package-hosts");
     build->log_path = xasprintf("%s/build-%s.log", paths->state, template->name);
     make_environment(build);
     int r = file_make_folder(build->bases, 0711, err);
@@ -435,6 +440,14 @@ static int kernel_version(const struct build *build, char ret[KERNEL_VERSION_MAX
     return error_hint(err, "\"kernel\" under [image] names one package, and \"packages\" none");
 }
 
+/* Where the tree's package tools fetch from, as the recipe asked them. */
+static int read_package_hosts(const struct build *build, struct base *base, struct error **err)
+{
+    autofree char *text = NULL;
+    int r = file_read(build->package_hosts, PACKAGE_TEXT_MAX, &text, NULL, err);
+    return r < 0 ? r : package_hosts_parse(text, &base->package_hosts, &base->package_host_count, err);
+}
+
 /* Everything that a base is, in build->out and on disk. */
 static int collect(struct build *build, struct error **err)
 {
@@ -469,9 +482,10 @@ static int collect(struct build *build, struct error **err)
         .built_ns = units_now_ns(),
     };
     memcpy(base.digest, build->template->digest, sizeof(base.digest));
-    if ((r = base_write(&base, build->out, err)) < 0)
-        return r;
-    return file_sync(build->out, err);
+    if ((r = read_package_hosts(build, &base, err)) == 0)
+        r = base_write(&base, build->out, err);
+    free(base.package_hosts);
+    return r < 0 ? r : file_sync(build->out, err);
 }
 
 /* One rename makes it a base. What stood there was damaged. */

@@ -1,11 +1,13 @@
 /* image.h: bases: the read-only image, kernel and initrd of a template, content-addressed under
- * data/bases/DIGEST/: disk.qcow2, kernel, initrd, base.ini (template, date, kernel version, sizes). Built by
+ * data/bases/DIGEST/: disk.qcow2, kernel, initrd, base.ini (template, date, kernel version, sizes, where its
+ * package tools fetch from). Built by
  * mmdebstrap and mke2fs -d without root where user namespaces are, published by one rename. Blocking: runs on
  * a job thread. */
 #ifndef HUTCH_IMAGE_IMAGE_H
 #define HUTCH_IMAGE_IMAGE_H
 
 #include "base/paths.h"
+#include "conf/package_hosts.h"
 #include "conf/template.h"
 
 #include <stdatomic.h>
@@ -17,6 +19,9 @@ struct base {
     uint64_t size; /* bytes on disk */
     uint64_t virtual_size;
     int64_t built_ns;
+    /* Of its own configuration when it was built. NULL: built before they were asked for. */
+    struct package_host *package_hosts;
+    size_t package_host_count;
 };
 void base_free(struct base *base);
 AUTO_DEFINE(base, struct base *, base_free);

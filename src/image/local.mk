@@ -14,6 +14,7 @@ dist_demo_DATA = templates/demo/Makefile templates/demo/README.md templates/demo
 dist_demo_SCRIPTS = templates/demo/test.sh
 dist_man_MANS += doc/hutch-template.5
 
+TESTS += tests/unit/test_package_hosts.sh
 
 if HAVE_CMOCKA
 IMAGE_TESTS = tests/unit/test_image tests/unit/test_image_build

@@ -217,6 +217,10 @@ static void failures_are_known(void **state)
 static const char digest_a[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 static const char digest_b[] = "ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
+#define BASE_INI                                                                                             \
+    "[base]\ntemplate = t\nkernel-version = 6\nvirtual-size = 1\nbuilt-ns = 1\n"                             \
+    "digest = 00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n"
+
 /* A base's folder with its four files. */
 static void make_base(const char *data, const char *digest)
 {
@@ -225,11 +229,15 @@ static void make_base(const char *data, const char *digest)
     put(folder, "disk.qcow2", "d");
     put(folder, "kernel", "k");
     put(folder, "initrd", "i");
+    struct package_host hosts[] = {
+        {"debian", false, "m.test", 80}, {"node", true, "npm.test", 8443}, {"debian", true, "sec.test", 443}};
     struct base base = {
         .template_name = (char *)"t-1",
         .kernel_version = (char *)"6.12.1+deb13-cloud-amd64",
         .virtual_size = 8ULL << 30,
         .built_ns = 1795985318000000001,
+        .package_hosts = hosts,
+        .package_host_count = countof(hosts),
     };
     memcpy(base.digest, digest, sizeof(base.digest));
     assert_ok(base_write(&base, folder, &err));
@@ -249,6 +257,11 @@ static void bases_are_found_again(void **state)
     assert_true(base->virtual_size == 8ULL << 30);
     assert_true(base->built_ns == 1795985318000000001);
     assert_true(base->size > 0);
+    assert_int_equal(base->package_host_count, 3);
+    assert_string_equal(base->package_hosts[1].host, "sec.test");
+    assert_string_equal(base->package_hosts[1].preset, "debian");
+    assert_true(base->package_hosts[1].tls);
+    assert_int_equal(base->package_hosts[2].port, 8443);
     autofree char *disk = xasprintf("%s/bases/%s/disk.qcow2", (char *)*state, digest_a);
     assert_string_equal(base->disk, disk);
 }
@@ -268,7 +281,15 @@ static void damage_is_named(void **state)
         "[base]\nvirtual-size = x\nbuilt-ns = 1\n",
         "[base]\ntemplate = t\nkernel-version = 6\nvirtual-size = 1\nbuilt-ns = 1\ndigest = f\n",
         "",
+        BASE_INI "[packages debian]\nhosts =\n    http m.test\n",
+        BASE_INI "[packages debian]\nhosts =\n    http m.test 80 private=10.0.0.0/8\n",
+        BASE_INI "[packages debian]\nhosts =\n    http m.test 0\n",
+        BASE_INI "[packages debian]\nservers =\n    http m.test 80\n",
     };
+    put(folder, "base.ini", BASE_INI);
+    assert_ok(base_find(&paths, digest_a, &base, &err));
+    assert_null(base->package_hosts);
+    base_free(steal(&base));
     for (size_t i = 0; i < countof(texts); i++) {
         put(folder, "base.ini", texts[i]);
         assert_error(base_find(&paths, digest_a, &base, &err), ERROR_CORRUPT, "is damaged");

@@ -21,11 +21,13 @@ static const char mmdebstrap_stub[] =
     "env | grep -c ^SECRET >\"$here/leaks\"\n"
     "mkdir -p \"$root/boot\"; echo k >\"$root/boot/vmlinuz-6.1-test\"; echo i "
     ">\"$root/boot/initrd.img-6.1-test\"\n"
+    "printf 'debian http m.test 80\\nnode https n.test 443\\n' >\"$HUTCH_PACKAGE_HOSTS\"\n"
     "echo 'Need to get 10 B of archives.'\n"
     "case $(cat \"$here/mode\") in\n"
     "network) echo \"Err:1 http://m x InRelease Could not resolve 'm'\"; echo 'E: apt-get update failed'; "
     "exit 100;;\n"
     "space) echo 'E: write failed: No space left on device' >&2; exit 25;;\n"
+    "words) echo 'debian http m.test; rm -rf 80' >\"$HUTCH_PACKAGE_HOSTS\";;\n"
     "two) echo k >\"$root/boot/vmlinuz-6.2-test\";;\n"
     "hang) echo $$ >\"$here/pid\"; exec sleep 1000;;\n"
     "gate) echo $$ >\"$here/pid\"; while [ ! -e \"$here/gate\" ]; do sleep 0.05; done;;\n"
@@ -202,6 +204,8 @@ static void a_build_is_published(void **state)
     assert_string_equal(world->phases, "prepare download image publish ");
     assert_string_equal(base->kernel_version, "6.1-test");
     assert_true(base->virtual_size == 8ULL << 30);
+    assert_int_equal(base->package_host_count, 2);
+    assert_string_equal(base->package_hosts[1].host, "n.test");
     autofree char *disk = NULL;
     assert_ok(file_read(base->disk, 100, &disk, NULL, &err));
     assert_string_equal(disk, "image\n");
@@ -256,6 +260,7 @@ static void failures_say_what_and_leave_nothing(void **state)
          "E: apt-get update failed"},
         {"space", ERROR_NO_SPACE, "No space left on device", "make room"},
         {"two", ERROR_INVALID, "has 2 kernels", "\"kernel\""},
+        {"words", ERROR_INVALID, "\"debian http m.test; rm -rf 80\" is no host of packages", ""},
     };
     for (size_t i = 0; i < countof(failures); i++) {
         set_mode(world, failures[i].mode);
