@@ -64,6 +64,8 @@ static int run_ls(const struct args *args, struct error **err)
         table_print(&table);
         out_text(out_word(N_("what no rule names: %s\n")), out_string(result, "mode"));
     }
+    if (rc == 0 && *out_string(result, "notice"))
+        out_note("%s", out_string(result, "notice"));
     if (rc == 0 && *out_string(result, "problem"))
         out_note(_("the files of rules are not what counts now: %s"), out_string(result, "problem"));
     table_finish(&table);

@@ -109,6 +109,7 @@ static void on_state(struct guest *guest, bool up, void *user)
     if (!up)
         return;
     set_clock(guest);
+    way_guest_up(daemon, attachment->id);
     exec_end_watch(daemon, attachment->id, guest);
     relay_retry(daemon, attachment->id);
 }

@@ -52,6 +52,12 @@ static bool check_repo(const struct guest_repo *r)
     return TERMINATED(r->head) && TERMINATED(r->commit) && TERMINATED(r->path) && r->empty <= 1;
 }
 
+static bool check_package_host(const struct guest_package_host *h)
+{
+    return TERMINATED(h->preset) && TERMINATED(h->host) && h->host[0] && h->port && h->port <= UINT16_MAX &&
+           h->tls <= 1;
+}
+
 static bool check_item(const struct wmsg_item *item)
 {
     if (item->ok > 1 || !TERMINATED(item->error_code) || !TERMINATED(item->error_text) ||
@@ -68,6 +74,8 @@ static bool check_item(const struct wmsg_item *item)
         return check_file(&item->u.file);
     case GUEST_REPO:
         return check_repo(&item->u.repo);
+    case GUEST_PACKAGE_HOST:
+        return check_package_host(&item->u.package_host);
     default:
         return false;
     }

@@ -63,8 +63,8 @@ static void list_rules(const struct request *request, json_t *body)
         return;
     ways_reload(request->daemon);
     reply_lines(request, way_rules(way),
-                json_pack("{s:{s:s, s:s*}}", "result", "mode", way_mode(request->daemon, id, &rate),
-                          "problem", way_banner(way)));
+                json_pack("{s:{s:s, s:s*, s:s*}}", "result", "mode", way_mode(request->daemon, id, &rate),
+                          "problem", way_banner(way), "notice", way_notice(way)));
 }
 
 static void add_rule(const struct request *request, json_t *body)

@@ -101,24 +101,23 @@ static int check_masks(const struct collection *all, const struct egress_file *f
     return 0;
 }
 
-/* Exact web hosts only; the rest of what a machine says about itself is nobody's wish. */
+/* Exact names only; the rest of what a machine says about itself is nobody's wish. */
 static void take_guest_hosts(struct collection *all, const struct rules_input *input,
                              const struct preset *preset)
 {
     size_t taken = 0;
     for (size_t i = 0; i < input->guest_host_count && taken < RULES_GUEST_MAX; i++) {
         const struct rules_guest_host *host = &input->guest_hosts[i];
-        if (strcmp(host->preset, preset->name) != 0)
+        if (strcmp(host->host.preset, preset->name) != 0)
             continue;
-        autofree char *text = xasprintf("%s %s", host->from_base ? "allow" : "ask", host->item);
+        autofree char *item = package_host_item(&host->host);
+        autofree char *text = xasprintf("%s %s", host->from_base ? "allow" : "ask", item);
         struct rule_origin origin = {LAYER_PRESET, preset->name, 0, 0,
                                      preset->uploads ? UPLOADS_YES : UPLOADS_NO};
         struct rule *rule = NULL;
         if (rule_parse(text, strlen(text), &origin, &rule, NULL) < 0)
             continue;
-        bool plain = rule->target == TARGET_NAME && rule->port_form == PORT_SINGLE &&
-                     rule->proto != PROTO_TCP && !rule->has_private && !rule->has_up && !rule->methods &&
-                     !rule->path_count && !rule->websocket && !strchr(host->item, ' ');
+        bool plain = rule->target == TARGET_NAME && rule->port_form == PORT_SINGLE;
         if (plain)
             keep(all, rule);
         else

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "conf/package_hosts.h"
 #include "policy/policy.h"
 
 #include <stdbool.h>
@@ -15,11 +16,9 @@
 
 /* A host of the machine's own configuration, for a preset with "from = guest". */
 struct rules_guest_host {
-    const char *preset; /* "debian", "node", … */
-    const char
-        *item;      /* "deb.debian.org:80", as in a list of rules; what is no exact web host is passed over */
-    bool from_base; /* found when the base was built. What a running machine says can be anything: it is asked
-                     */
+    struct package_host host; /* what is no exact name is passed over */
+    bool from_base; /* found when the base was built. What a running machine says can be anything: it is
+                       asked */
 };
 
 struct rules_input {

@@ -314,13 +314,13 @@ static bool same_policy(const struct policy *a, const struct policy *b)
 }
 
 /* Reads the files; what cannot be read leaves the rules of before in force (none at the start: deny all). */
-static void reload(struct way *way)
+void way_reload(struct way *way)
 {
     auto(error) struct error *err = NULL;
     auto(policy) struct policy *policy = NULL;
     uint64_t generation = ++way->ways->generation;
 
-    if (way_load(way->ways->daemon, way->id, generation, &policy, &err) < 0) {
+    if (way_load(way, generation, &policy, &err) < 0) {
         if (!way->banner || strcmp(way->banner, err->message)) {
             log_warning("project %s: the rules are not taken: %s", way->id, err->message);
             note_policy(way, err->message, "refused");
@@ -347,7 +347,7 @@ static void reload(struct way *way)
 void ways_reload(struct daemon *daemon)
 {
     for (struct way *way = daemon->ways->first; way; way = way->next)
-        reload(way);
+        way_reload(way);
 }
 
 static void on_reload(uv_timer_t *timer)
@@ -406,7 +406,7 @@ struct way *way_get(struct daemon *daemon, const char *id)
     way->next = ways->first;
     ways->first = way;
     way_make_file(daemon, id);
-    reload(way);
+    way_reload(way);
     return way;
 }
 
@@ -422,10 +422,13 @@ static void drop_way(struct way *way)
     while (*at != way)
         at = &(*at)->next;
     way->guest = NULL;
+    way_guest_drop(way);
     flows_destroy(now(way));
     *at = way->next;
     policy_unref(way->policy);
     free(way->banner);
+    free(way->notice);
+    free(way->guest_hosts);
     free(way->hits);
     uv_close((uv_handle_t *)&way->tick, on_way_closed);
 }
@@ -443,8 +446,20 @@ void way_attach(struct daemon *daemon, const char *id, struct guest *guest)
 {
     struct way *way = guest ? way_get(daemon, id) : find(daemon->ways, id);
 
+    if (!way)
+        return;
+    way->guest = guest;
+    way_guest_drop(way);
+    if (guest)
+        way_reload(way); /* a new machine has a base only now */
+}
+
+void way_guest_up(struct daemon *daemon, const char *id)
+{
+    struct way *way = find(daemon->ways, id);
+
     if (way)
-        way->guest = guest;
+        way_guest_ask(way);
 }
 
 bool way_take(struct daemon *daemon, const char *id, const void *message)
@@ -482,6 +497,11 @@ json_t *way_flows(struct way *way)
 const char *way_banner(const struct way *way)
 {
     return way->banner;
+}
+
+const char *way_notice(const struct way *way)
+{
+    return way->notice;
 }
 
 const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate)

@@ -18,6 +18,8 @@ void ways_destroy(struct ways *ways);
 /* ---- the machine's side ---- */
 /* The machine has a guest now (or another one), or none (NULL): all its flows have ended. */
 void way_attach(struct daemon *daemon, const char *id, struct guest *guest);
+/* Its hutch-guest answers now. */
+void way_guest_up(struct daemon *daemon, const char *id);
 /* A checked message of flow_proto.h. false: it has no place. */
 bool way_take(struct daemon *daemon, const char *id, const void *message);
 void way_lost(struct daemon *daemon, const char *id);
@@ -29,6 +31,8 @@ void way_forget(struct daemon *daemon, const char *id);
 struct way *way_get(struct daemon *daemon, const char *id);
 /* Why the files of rules are not what counts now, or NULL. */
 const char *way_banner(const struct way *way);
+/* Why presets of the machine's own hosts give nothing, and what to do; or NULL. */
+const char *way_notice(const struct way *way);
 /* Reads all files of rules anew, now. */
 void ways_reload(struct daemon *daemon);
 /* The living flows, the rules as they are now ("id source text decision hits last_ns"; hits since hutchd's

@@ -3,7 +3,9 @@
 #define HUTCH_DAEMON_WAY_INTERNAL_H
 
 #include "daemon/way.h"
+#include "daemon/rules.h"
 #include "egress/flow.h"
+#include "image/image.h"
 
 struct hit {
     char rule[17];
@@ -27,16 +29,34 @@ struct way {
     struct hit *hits;
     size_t hit_count;
     uv_timer_t tick;
+    /* What the machine itself says of where its packages come from, but for what its base says. */
+    struct package_host *guest_hosts;
+    size_t guest_host_count;
+    struct guest_ask *guest_ask; /* or NULL */
+    char *notice;                /* why its presets give nothing, or NULL */
 };
 
 /* ---- way_rules.c ---- */
-/* Reads presets, rules.ini and projects/NAME.ini and compiles them (rules.h). */
-int way_load(struct daemon *daemon, const char *id, uint64_t generation, struct policy **ret_policy,
-             struct error **err);
+/* Reads presets, rules.ini and projects/NAME.ini and compiles them (rules.h). Sets way->notice. */
+int way_load(struct way *way, uint64_t generation, struct policy **ret_policy, struct error **err);
 /* Makes the first file of a project that has none: default = ask. */
 void way_make_file(struct daemon *daemon, const char *id);
 /* "host:port" of [network] proxy in the user's hutch.ini; NULL: none. Caller frees. */
 int way_proxy(struct daemon *daemon, char **ret_proxy, struct error **err);
+
+/* ---- way_guest.c ---- */
+/* Asks the machine, once it is ready, where its package tools fetch from, and reads the rules anew if that has
+ * changed. */
+void way_guest_ask(struct way *way);
+/* Gives up a question that is under way. */
+void way_guest_drop(struct way *way);
+/* The hosts of a base and of the machine, for rules_load: at most max. */
+size_t way_guest_hosts(const struct way *way, const struct base *base, struct rules_guest_host *ret_hosts,
+                       size_t max);
+
+/* ---- way.c ---- */
+/* Reads the rules of one project anew. */
+void way_reload(struct way *way);
 
 /* ---- way_log.c: rows of the journal, written in groups by a thread ---- */
 struct way_log;

@@ -6,91 +6,69 @@
 #include "conf/egress.h"
 #include "conf/ini.h"
 #include "conf/template.h"
-#include "daemon/rules.h"
 #include "daemon/way_internal.h"
-#include "image/mirror.h"
 #include "policy/suggest.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define APT_FOLDER   "/etc/apt"
 #define SUGGEST_ROWS 5000 /* newest rows of the journal that are looked at */
 
 /* ---- reading ---- */
 
-/* "http://deb.example:3142/debian" as the item of a rule, "deb.example:3142"; NULL if it is none. Caller
- * frees.
- */
-static char *uri_item(const char *uri)
-{
-    const char *host = uri ? strstr(uri, "://") : NULL;
-
-    if (!host)
-        return NULL;
-    host += 3;
-    int len = (int)strcspn(host, "/");
-    bool port = memchr(host, ':', (size_t)len) != NULL;
-    return xasprintf("%.*s%s", len, host, port ? "" : strncmp(uri, "https:", 6) ? ":80" : ":443");
-}
-
-/* What apt in the machine is set to: the mirrors that its image was built from. */
-static size_t mirror_hosts(struct daemon *daemon, const char *template_name, char *items[2])
-{
-    auto(template) struct template *template = NULL;
-    struct mirrors mirrors = {0};
-    size_t count = 0;
-
-    /* Without a mirror there is no image either: nothing to allow. */
-    if (template_load(daemon->paths, template_name, &template, NULL) < 0 ||
-        mirrors_find(daemon->paths, template, APT_FOLDER, &mirrors, NULL) < 0)
-        return 0;
-    items[count] = uri_item(mirrors.main);
-    count += items[count] != NULL;
-    items[count] = uri_item(mirrors.security);
-    count += items[count] != NULL;
-    mirrors_finish(&mirrors);
-    return count;
-}
-
-/* Name and template of a project; false: it is gone. Caller frees. */
-static bool project_words(struct daemon *daemon, const char *id, char **ret_name, char **ret_template)
+/* Name of a project; false: it is gone. Caller frees. */
+static bool project_word(struct daemon *daemon, const char *id, char **ret_name)
 {
     struct project *project = projects_lock(daemon->projects, id);
 
     if (!project)
         return false;
     *ret_name = xstrdup(project->r.name);
-    if (ret_template)
-        *ret_template = xstrdup(project->r.template);
     projects_unlock(daemon->projects);
     return true;
 }
 
-int way_load(struct daemon *daemon, const char *id, uint64_t generation, struct policy **ret_policy,
-             struct error **err)
+/* The base of a project says where its packages come from; NULL: there is none yet. One that is older than
+ * the question gives the notice. */
+static struct base *project_base(struct way *way, const char *digest)
 {
-    static const char *const presets[] = {"debian", NULL};
-    autofree char *name = NULL;
-    autofree char *template_name = NULL;
-    char *items[2];
+    struct base *base = NULL;
 
-    if (!project_words(daemon, id, &name, &template_name))
+    free(steal(&way->notice));
+    if (!*digest || base_find(way->daemon->paths, digest, &base, NULL) < 0)
+        return NULL;
+    if (!base->package_host_count)
+        way->notice = xasprintf("the base of this machine was built before its package hosts were recorded: "
+                                "presets such as \"debian\" give nothing (`hutch template build %s` makes a "
+                                "base for new projects; `hutch rule add` names a host for this one)",
+                                base->template_name);
+    return base;
+}
+
+int way_load(struct way *way, uint64_t generation, struct policy **ret_policy, struct error **err)
+{
+    static const char *const fallback[] = {"debian", NULL};
+    struct rules_guest_host hosts[2 * RULES_GUEST_MAX];
+    struct project *project = projects_lock(way->daemon->projects, way->id);
+
+    if (!project)
         return error_set(err, ERROR_NOT_FOUND, "the project is gone");
-    size_t count = mirror_hosts(daemon, template_name, items);
-    struct rules_guest_host hosts[2];
-    for (size_t i = 0; i < count; i++)
-        hosts[i] = (struct rules_guest_host){.preset = presets[0], .item = items[i], .from_base = true};
-    struct rules_input input = {.project = name,
-                                .presets = presets,
-                                .guest_hosts = hosts,
-                                .guest_host_count = count,
-                                .generation = generation};
-    int rc = rules_load(daemon->paths, &input, ret_policy, err);
-    while (count)
-        free(items[--count]);
-    return rc;
+    autofree char *name = xstrdup(project->r.name);
+    autofree char *template_name = xstrdup(project->r.template);
+    autofree char *digest = xstrdup(project->r.base);
+    projects_unlock(way->daemon->projects);
+    auto(base) struct base *base = project_base(way, digest);
+    auto(template) struct template *template = NULL;
+    bool known = template_load(way->daemon->paths, template_name, &template, NULL) == 0;
+    struct rules_input input = {
+        .project = name,
+        .presets = known ? (const char *const *)template->presets : fallback,
+        .guest_hosts = hosts,
+        .guest_host_count = way_guest_hosts(way, base, hosts, countof(hosts)),
+        .generation = generation,
+    };
+    return rules_load(way->daemon->paths, &input, ret_policy, err);
 }
 
 void way_make_file(struct daemon *daemon, const char *id)
@@ -98,8 +76,8 @@ void way_make_file(struct daemon *daemon, const char *id)
     autofree char *name = NULL;
     auto(error) struct error *err = NULL;
 
-    if (project_words(daemon, id, &name, NULL) &&
-        rules_write(daemon->paths, name, MODE_ASK, NULL, &err) < 0 && err->code != ERROR_EXISTS)
+    if (project_word(daemon, id, &name) && rules_write(daemon->paths, name, MODE_ASK, NULL, &err) < 0 &&
+        err->code != ERROR_EXISTS)
         log_error("%s", err->message);
 }
 
@@ -200,7 +178,7 @@ static char *project_name(struct way *way, struct error **err)
 {
     char *name = NULL;
 
-    if (!project_words(way->daemon, way->id, &name, NULL))
+    if (!project_word(way->daemon, way->id, &name))
         error_set(err, ERROR_NOT_FOUND, "the project was removed meanwhile");
     return name;
 }
@@ -304,7 +282,7 @@ json_t *way_suggest(struct way *way)
     struct suggestions suggestions = {0};
     json_t *list = json_array();
 
-    project_words(way->daemon, way->id, &name, NULL);
+    project_word(way->daemon, way->id, &name);
     const struct journal_query query = {
         .project = name, .kind = "egress", .limit = SUGGEST_ROWS, .newest = true};
     if (name)

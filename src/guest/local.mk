@@ -2,6 +2,7 @@
 pkglibexec_PROGRAMS += hutch-guest
 hutch_guest_SOURCES = \
 	%D%/main.c \
+	%D%/package_hosts.c \
 	%D%/supervise.c %D%/supervise.h \
 	%D%/serve.c %D%/serve.h \
 	%D%/port.c %D%/port.h %D%/port_device.c %D%/port_device.h \

@@ -269,6 +269,25 @@ static int decode_repo(const json_t *o, struct guest_repo *ret, struct error **e
     return take_flag(o, "empty", &ret->empty, err);
 }
 
+/* A name in lower case: not where it begins with '.' or '-'. */
+static int decode_package_host(const json_t *o, struct guest_package_host *ret, struct error **err)
+{
+    static const char *const schemes[] = {"http", "https"};
+    int64_t port = 0;
+
+    TRY(take_word(o, "preset", "-", 1, ret->preset, sizeof(ret->preset), err));
+    TRY(take_choice(o, "scheme", schemes, countof(schemes), &ret->tls, err));
+    TRY(take_word(o, "host", ".-_", 1, ret->host, sizeof(ret->host), err));
+    TRY(json_opt_number(o, "port", 1, UINT16_MAX, &port, err));
+    ret->port = (uint32_t)port;
+    for (const char *at = ret->host; *at; at++)
+        if (*at >= 'A' && *at <= 'Z')
+            return error_set(err, ERROR_PROTOCOL, "'host' has a letter of upper case");
+    if (ret->host[0] == '.' || ret->host[0] == '-' || !ret->port)
+        return error_set(err, ERROR_PROTOCOL, "'host' and 'port' are no place of packages");
+    return 0;
+}
+
 int decode_result(enum guest_result_kind kind, bool list, const json_t *value, struct wmsg_item *item,
                   struct error **err)
 {
@@ -289,6 +308,9 @@ int decode_result(enum guest_result_kind kind, bool list, const json_t *value, s
         break;
     case GUEST_REPO:
         rc = decode_repo(value, &decoded.u.repo, err);
+        break;
+    case GUEST_PACKAGE_HOST:
+        rc = decode_package_host(value, &decoded.u.package_host, err);
         break;
     default:
         break;

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define WMSG_VERSION   2
+#define WMSG_VERSION   3
 #define WMSG_BODY_MAX  (150 * 1024) /* path + body of a call (argv, environment) */
 #define WMSG_TEXT_MAX  512
 #define WMSG_HINT_MAX  256
@@ -94,6 +94,7 @@ enum guest_result_kind {
     GUEST_SESSION,
     GUEST_FILE,
     GUEST_REPO,
+    GUEST_PACKAGE_HOST,
     GUEST_RESULT_KINDS
 };
 
@@ -111,7 +112,8 @@ enum guest_result_kind {
     X(READ, "GET", GUEST_NOTHING, 0)    /* stream out */                                                     \
     X(WRITE, "PUT", GUEST_NOTHING, 0)   /* stream in */                                                      \
     X(DUPLEX, "POST", GUEST_NOTHING, 0) /* both ways: git, tcp */                                            \
-    X(REPO, "POST", GUEST_REPO, 0)      /* prepare, check out */
+    X(REPO, "POST", GUEST_REPO, 0)      /* prepare, check out */                                             \
+    X(PACKAGE_HOSTS, "GET", GUEST_PACKAGE_HOST, 1)
 
 enum guest_op {
 #define X(name, method, kind, list) GUEST_OP_##name,
@@ -154,6 +156,11 @@ struct guest_repo {
     char head[128], commit[72], path[WMSG_TEXT_MAX];
     uint32_t empty;
 };
+/* Where a package tool fetches from, as it says itself. */
+struct guest_package_host {
+    char preset[32], host[254]; /* lower case */
+    uint32_t port, tls;
+};
 
 struct wmsg_item {
     uint32_t type, id;
@@ -165,6 +172,7 @@ struct wmsg_item {
         struct guest_session session;
         struct guest_file file;
         struct guest_repo repo;
+        struct guest_package_host package_host;
     } u;
 };
 struct wmsg_head {

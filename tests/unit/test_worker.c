@@ -42,6 +42,9 @@ static int decode(enum guest_result_kind kind, bool list, const char *json, stru
 
 #define FILE_OK(name) "{\"name\":" name ",\"type\":\"regular\"}"
 
+#define PACKAGES(host, port)                                                                                 \
+    "{\"preset\":\"debian\",\"scheme\":\"http\",\"host\":\"" host "\",\"port\":" port "}"
+
 static void test_decode_takes(void **state)
 {
     struct wmsg_item item;
@@ -77,6 +80,10 @@ static void test_decode_takes(void **state)
         decode(GUEST_REPO, false, "{\"head\":\"refs/heads/main\",\"commit\":\"ab12\",\"empty\":true}", &item),
         0);
     assert_int_equal(item.u.repo.empty, 1);
+    assert_int_equal(decode(GUEST_PACKAGE_HOST, true, PACKAGES("deb.m.test", "3142"), &item), 0);
+    assert_string_equal(item.u.package_host.host, "deb.m.test");
+    assert_int_equal(item.u.package_host.port, 3142);
+    assert_int_equal(item.u.package_host.tls, 0);
 }
 
 static void test_decode_refuses(void **state)
@@ -111,6 +118,18 @@ static void test_decode_refuses(void **state)
         {GUEST_FILE, "{\"name\":\"a\",\"type\":\"none\"}"},
         {GUEST_REPO, "{\"head\":\"a b\"}"},
         {GUEST_REPO, "{\"empty\":\"yes\"}"},
+        {GUEST_PACKAGE_HOST, PACKAGES("", "80")},
+        {GUEST_PACKAGE_HOST, PACKAGES("*.test", "80")},
+        {GUEST_PACKAGE_HOST, PACKAGES("M.test", "80")},
+        {GUEST_PACKAGE_HOST, PACKAGES("-m.test", "80")},
+        {GUEST_PACKAGE_HOST, PACKAGES("m.test private=10.0.0.0/8", "80")},
+        {GUEST_PACKAGE_HOST, PACKAGES("m.test\\nallow x", "80")},
+        {GUEST_PACKAGE_HOST, PACKAGES("m.test", "0")},
+        {GUEST_PACKAGE_HOST, PACKAGES("m.test", "65536")},
+        {GUEST_PACKAGE_HOST, PACKAGES("m.test", "\"80\"")},
+        {GUEST_PACKAGE_HOST, "{\"preset\":\"a\",\"scheme\":\"ftp\",\"host\":\"m.test\",\"port\":21}"},
+        {GUEST_PACKAGE_HOST, "{\"preset\":\"\",\"scheme\":\"http\",\"host\":\"m.test\",\"port\":80}"},
+        {GUEST_PACKAGE_HOST, "{\"preset\":\"a\",\"scheme\":\"http\",\"host\":\"m.test\"}"},
     };
     struct wmsg_item item;
 
