@@ -15,7 +15,7 @@ static const struct {
 
 static void open_exec(struct screen *screen)
 {
-    screen_keys(screen, "2");
+    screen_keys(screen, "3");
     give_sessions(screen);
 }
 
@@ -27,7 +27,7 @@ static void open_exec_kill(struct screen *screen)
 
 static void open_exec_off(struct screen *screen)
 {
-    screen_keys(screen, "j j 2");
+    screen_keys(screen, "j j 3");
 }
 
 static void open_output(struct screen *screen)
@@ -44,13 +44,13 @@ static void open_output(struct screen *screen)
 
 static void open_info(struct screen *screen)
 {
-    screen_keys(screen, "3");
+    screen_keys(screen, "4");
     screen_answer(screen, screen_asked(screen, "GET", "/v1/projects/shop"), FULL_PROJECT);
 }
 
 static void open_console(struct screen *screen)
 {
-    screen_keys(screen, "4");
+    screen_keys(screen, "5");
     screen_bytes(screen, screen_asked(screen, "GET", "/v1/projects/shop/console?follow=1"), 0,
                  "[    0.000000] Linux version 6.12.41-amd64 (debian-kernel@lists.debian.org)\r\n"
                  "[    0.004211] Command line: root=/dev/vda console=ttyS0\r\n"

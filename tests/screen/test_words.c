@@ -23,7 +23,7 @@ static const struct {
 } shots[] = {
     {"projects", "", "", ""},  {"timeline", "Enter k", "", ""}, {"help", "?", "", ""},
     {"actions", "x", "", ""},  {"palette", ":", "su", ""},      {"form", "c", "", ""},
-    {"moderate", "K", "", ""}, {"severe", "Delete", "sh", ""},  {"info", "Enter 3", "", ""},
+    {"moderate", "K", "", ""}, {"severe", "Delete", "sh", ""},  {"info", "Enter 4", "", ""},
 };
 
 static void take(size_t shot, size_t size)

@@ -114,7 +114,7 @@ static void test_progress_says_what_is_usual(void **state)
 static void test_an_empty_console_says_what_it_is(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "4");
+    screen_keys(screen, "5");
     assert_shown(screen, "the log of the machine's serial console");
     assert_shown(screen, "opens a terminal in it, ! a new shell");
     assert_shown(screen, "own log: hutch exec shop");
@@ -207,7 +207,7 @@ static void click(struct screen *screen, const char *words)
 static void test_tabs_and_the_bar_can_be_clicked(void **state)
 {
     struct screen *screen = *state;
-    click(screen, "3 Info");
+    click(screen, "4 Info");
     assert_int_equal(screen->app->tab, VIEW_INFO);
     click(screen, "1 Timeline");
     assert_int_equal(screen->app->tab, VIEW_TIMELINE);

@@ -56,7 +56,7 @@ static void test_sessions_are_asked_when_seen(void **state)
     exec_event(screen, 300);
     screen_time(screen, 1000);
     assert_int_equal(screen_asked(screen, "GET", "/v1/projects/shop/sessions"), 0);
-    screen_keys(screen, "2");
+    screen_keys(screen, "3");
     assert_int_not_equal(screen_asked(screen, "GET", "/v1/projects/shop/sessions"), 0);
     give_sessions(screen);
     assert_shown(screen, "npm test");
@@ -67,7 +67,7 @@ static void test_sessions_are_asked_when_seen(void **state)
 static void test_commands_refresh_the_sessions(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "2");
+    screen_keys(screen, "3");
     give_sessions(screen);
     for (int i = 0; i < 100; i++)
         exec_event(screen, 300 + i);
@@ -83,7 +83,7 @@ static void test_commands_refresh_the_sessions(void **state)
 static void test_another_project_has_other_sessions(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "2");
+    screen_keys(screen, "3");
     give_sessions(screen);
     screen_keys(screen, "q j j");
     assert_shown(screen, "docs is saved with what ran in it");
@@ -94,7 +94,7 @@ static void test_another_project_has_other_sessions(void **state)
 static void test_kill_asks_first(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "2");
+    screen_keys(screen, "3");
     give_sessions(screen);
     screen_keys(screen, "G K");
     assert_shown(screen, "kill (login shell)?");
@@ -112,7 +112,7 @@ static void test_kill_asks_first(void **state)
 static void test_only_terminals_are_attached_to(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "2");
+    screen_keys(screen, "3");
     give_sessions(screen);
     screen_keys(screen, "g t");
     assert_null(screen->app->terminal);
@@ -169,7 +169,7 @@ static void test_terminal_without_one_is_a_shell(void **state)
 static void test_output_is_safe_bounded_and_left(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "2");
+    screen_keys(screen, "3");
     give_sessions(screen);
     screen_keys(screen, "g o");
     uint64_t id = screen_asked(screen, "GET", "/v1/projects/shop/sessions/s1/stdout");
@@ -199,7 +199,7 @@ static void test_output_is_safe_bounded_and_left(void **state)
 static void test_a_prompt_without_an_end_is_shown_and_goes_on(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "4");
+    screen_keys(screen, "5");
     uint64_t id = screen_asked(screen, "GET", "/v1/projects/shop/console?follow=1");
     screen_bytes(screen, id, 0, "one\r\nshop lo");
     assert_shown(screen, "shop lo");
@@ -213,7 +213,7 @@ static void test_a_prompt_without_an_end_is_shown_and_goes_on(void **state)
 static void test_the_console_comes_back_with_hutchd(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "4");
+    screen_keys(screen, "5");
     screen_bytes(screen, screen_asked(screen, "GET", "/v1/projects/shop/console?follow=1"), 0, "one\n");
     screen_down(screen);
     assert_shown(screen, "one");
@@ -486,7 +486,7 @@ static void test_doctor_looks_each_time(void **state)
 static void test_info_follows_the_project(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "3");
+    screen_keys(screen, "4");
     screen_answer(screen, screen_asked(screen, "GET", "/v1/projects/shop"), FULL_PROJECT);
     assert_shown(screen, "6.12.41-amd64");
     assert_shown(screen, "main at 9d2f5c1e7a");
@@ -497,7 +497,7 @@ static void test_info_follows_the_project(void **state)
 /* Whatever a guest writes, no cell of another part changes: all views at all sizes with text of ill will. */
 static void test_any_size_is_drawn(void **state)
 {
-    static const char *const keys[] = {"2", "3", "4", "c", "T", "V", "p"};
+    static const char *const keys[] = {"2", "3", "4", "5", "c", "T", "V", "p", "a", "P"};
     struct screen *screen = *state;
     for (size_t i = 0; i < countof(keys); i++) {
         screen_keys(screen, keys[i]);

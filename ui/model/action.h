@@ -37,6 +37,9 @@ enum keymap {
     KEYMAP_PROJECT,
     KEYMAP_TEMPLATE,
     KEYMAP_EXEC,
+    KEYMAP_NET,
+    KEYMAP_RULES,
+    KEYMAP_REQUEST,
     KEYMAP_COUNT
 };
 extern const char *const keymap_names[KEYMAP_COUNT + 1]; /* NULL-ended after the first */

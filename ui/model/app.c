@@ -75,6 +75,9 @@ void app_free(struct app *app)
     form_finish(&app->form);
     templates_finish(&app->templates);
     doctor_finish(&app->doctor);
+    inbox_finish(&app->inbox);
+    net_finish(&app->net);
+    rules_finish(&app->rules);
     events_finish(&app->events);
     settings_finish(&app->settings);
     doc_finish(&app->doc);
@@ -368,6 +371,8 @@ static void settle_projects(struct app *app, struct effects *effects)
 int64_t app_waiting(const struct app *app)
 {
     int64_t sum = 0;
+    if (app->inbox.known)
+        return app->inbox.waiting;
     for (size_t i = 0; i < app->projects.count; i++)
         sum += app->projects.list[i].waiting;
     return sum;
@@ -428,10 +433,12 @@ static int64_t clock_due(const struct app *app)
     bool ticks = (timeline_runs(app) || works_run(app) || sessions_run(app)) && !app->terminal_only;
     if (app->lists[app->tab].stale && app->lists[app->tab].sort >= 0)
         ticks = true;
+    if (app->inbox.prompt.json && app->overlay_count && app_view(app) == VIEW_REQUEST)
+        ticks = true;
     if ((app->terminal && terminal_ticks(app->terminal)) || demo_ticks(app))
         ticks = true;
-    int64_t step = ticks ? SECOND : 60 * SECOND;
-    return (app->now_ns / step + 1) * step;
+    int64_t step = ticks ? SECOND : 60 * SECOND, due = (app->now_ns / step + 1) * step;
+    return prompt_due(app) && prompt_due(app) < due ? prompt_due(app) : due;
 }
 
 static void dispatch(struct app *app, const struct message *message, struct effects *effects)
@@ -467,6 +474,8 @@ void app_update(struct app *app, const struct message *message, struct effects *
         app->now_ns = message->now_ns;
     if (message->type == MESSAGE_KEY)
         app_settle(app);
+    if (message->type == MESSAGE_KEY && message->key.type != KEY_EVENT_FOCUS)
+        inbox_attend(app, effects);
     bool taken = terminal_host_message(app, message, effects);
     if (!taken)
         dispatch(app, message, effects);

@@ -7,11 +7,14 @@
 #include "ui/model/doctor.h"
 #include "ui/model/event.h"
 #include "ui/model/form.h"
+#include "ui/model/inbox.h"
 #include "ui/model/input.h"
 #include "ui/model/layout.h"
 #include "ui/model/list.h"
+#include "ui/model/net.h"
 #include "ui/model/project.h"
 #include "ui/model/reader.h"
+#include "ui/model/rules.h"
 #include "ui/model/session.h"
 #include "ui/model/settings.h"
 #include "ui/model/template.h"
@@ -46,7 +49,18 @@ struct entry {
     char *words;   /* how it went */
 };
 
-enum input_use { INPUT_NONE, INPUT_FILTER, INPUT_SEARCH, INPUT_PALETTE, INPUT_NAME, INPUT_FILE, INPUT_VIEW };
+enum input_use {
+    INPUT_NONE,
+    INPUT_FILTER,
+    INPUT_SEARCH,
+    INPUT_PALETTE,
+    INPUT_NAME,
+    INPUT_FILE,
+    INPUT_RULE,   /* a rule of a project */
+    INPUT_REASON, /* why a request is denied */
+    INPUT_ALLOW,  /* the name of what a critical request opens */
+    INPUT_VIEW
+};
 
 /* A question before an act. */
 struct confirm {
@@ -97,6 +111,9 @@ struct app {
     struct form form;
     struct templates templates;
     struct doctor doctor;
+    struct inbox inbox;
+    struct net net;
+    struct rules rules;
     uint32_t event_project; /* the selected one's number there */
     uint64_t events_call;
     int64_t up_ns, events_ns; /* events_ns: when to ask for events again, 0: not */

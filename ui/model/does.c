@@ -423,6 +423,28 @@ static void do_dump(struct app *app, struct effects *effects)
     app_type(app, INPUT_FILE, "hutch-screen.txt");
 }
 
+static void do_inbox(struct app *app, struct effects *effects)
+{
+    inbox_open(app, effects);
+}
+
+static void do_hosts(struct app *app, struct effects *effects)
+{
+    (void)effects;
+    if (app_view(app) != VIEW_NET)
+        return;
+    net_fold(app);
+    app_say(app, STYLE_NORMAL, app->net.by_host ? _("one row a host") : _("one row a connection"));
+}
+
+static void do_rule_write(struct app *app, struct effects *effects)
+{
+    const struct project *project = app_project(app);
+    (void)effects;
+    if (project)
+        rules_write(app, project->raw_name, "allow ");
+}
+
 static do_fn *const doers[ACTION_COUNT] = {
     [ACTION_DOWN] = do_down,
     [ACTION_UP] = do_up,
@@ -458,6 +480,9 @@ static do_fn *const doers[ACTION_COUNT] = {
     [ACTION_REDRAW] = do_redraw,
     [ACTION_THEME] = do_theme,
     [ACTION_DUMP] = do_dump,
+    [ACTION_INBOX] = do_inbox,
+    [ACTION_HOSTS] = do_hosts,
+    [ACTION_RULE_WRITE] = do_rule_write,
 };
 
 /* Acts that open a view, wherever they are wanted. */
@@ -465,10 +490,8 @@ static const struct {
     enum action action;
     enum view_id view;
 } openers[] = {
-    {ACTION_LOG, VIEW_HISTORY},
-    {ACTION_CREATE, VIEW_FORM},
-    {ACTION_TEMPLATES, VIEW_TEMPLATES},
-    {ACTION_DOCTOR, VIEW_DOCTOR},
+    {ACTION_LOG, VIEW_HISTORY},   {ACTION_CREATE, VIEW_FORM}, {ACTION_TEMPLATES, VIEW_TEMPLATES},
+    {ACTION_DOCTOR, VIEW_DOCTOR}, {ACTION_RULES, VIEW_RULES},
 };
 
 static enum view_id opened_by(enum action action)

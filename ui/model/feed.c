@@ -288,10 +288,16 @@ static void on_act(struct app *app, const json_t *json, struct effects *effects)
 static void take_event(struct app *app, const json_t *json, struct effects *effects)
 {
     bool fresh;
+    const char *kind = json_string_value(json_object_get(json, "kind"));
     demo_event(app, json);
     size_t position = events_take(&app->events, json, &fresh);
     if (position == SIZE_MAX)
         return;
+    net_event(app, json);
+    if (kind && !strncmp(kind, "approval.", 9)) {
+        inbox_news(app);
+        on_act(app, json, effects);
+    }
     const struct event *event = events_at(&app->events, position);
     struct list *timeline = &app->lists[VIEW_TIMELINE];
     if (fresh && !strcmp(event_kind(&app->events, event), "lifecycle.create"))
@@ -354,6 +360,7 @@ void feed_up(struct app *app, const struct message *message, struct effects *eff
         app_call(app, EFFECT_CALL, "GET", path, NULL, take_found, effects);
     }
     ask_events(app, effects);
+    inbox_ask(app, effects);
     const struct view *tab = view_table[app->tab];
     if (tab->shown && app->selected)
         tab->shown(app, effects);
@@ -400,9 +407,10 @@ int64_t feed_tick(struct app *app, struct effects *effects)
     next = app->events_ns;
     if (app->status_ns && (!next || app->status_ns < next))
         next = app->status_ns;
-    int64_t sessions = sessions_tick(app, effects);
-    if (sessions && (!next || sessions < next))
-        next = sessions;
+    int64_t dues[] = {sessions_tick(app, effects), inbox_tick(app, effects), net_tick(app, effects)};
+    for (size_t i = 0; i < countof(dues); i++)
+        if (dues[i] && (!next || dues[i] < next))
+            next = dues[i];
     for (size_t i = 0; i < app->projects.count; i++) {
         struct project *project = &app->projects.list[i];
         if (!project->refresh_ns)

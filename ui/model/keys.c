@@ -25,7 +25,7 @@ static void typed(struct app *app)
         list_filter(list, app->input.text, &err);
     else if (app->input_use == INPUT_SEARCH)
         list_search(list, app->input.text, &err);
-    else
+    else if (app->input_use == INPUT_PALETTE)
         list_restart(list);
     say_input_error(app, err);
     if (app->input_use == INPUT_SEARCH && !err && app->input.len && !list_search_near(app, list))
@@ -48,6 +48,14 @@ static void input_finished(struct app *app, struct effects *effects)
     enum input_use use = app->input_use;
     if (use == INPUT_PALETTE) {
         app_do(app, ACTION_OPEN, effects);
+        return;
+    }
+    if (use == INPUT_REASON || use == INPUT_ALLOW) {
+        prompt_typed(app, app->input.text, effects);
+        return;
+    }
+    if (use == INPUT_RULE) {
+        rules_typed(app, app->input.text, effects);
         return;
     }
     app->input_use = INPUT_NONE;

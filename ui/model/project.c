@@ -18,6 +18,7 @@ static void finish(struct project *project)
     free(project->step);
     free(project->failure);
     free(project->folder);
+    free(project->egress);
     free(project->loses);
     json_decref(project->json);
 }
@@ -79,6 +80,9 @@ struct project *projects_take(struct projects *projects, const json_t *json, boo
     take_text(&project->step, json, "doing");
     take_text(&project->failure, json, "failure");
     take_text(&project->folder, json, "folder");
+    take_text(&project->egress, json, "egress");
+    project->frozen_for = field_number(json, "frozen_for", 0);
+    project->budget_used = field_number(json, "budget_used", -1);
     project->waiting = field_number(json, "waiting", 0);
     project->net_rate = field_number(json, "net_rate", -1);
     project->disk = field_number(json, "disk", -1);

@@ -15,8 +15,9 @@ struct project {
     char *key;             /* hutchd's id of it, to find it again */
     char *name, *raw_name; /* safe for the screen; as hutchd has it, for paths of the API */
     char *loses; /* that it holds work which exists nowhere else, as hutchd said when it was to go; or NULL */
-    char *state, *agent, *template, *step, *failure, *folder;
+    char *state, *agent, *template, *step, *failure, *folder, *egress;
     int64_t waiting, net_rate, disk, disk_size, memory, cpus, created_ns;
+    int64_t frozen_for, budget_used; /* of a request, 0: none; bytes of this hour, -1: not known */
     bool emulated;
     bool seen;          /* in the list that is coming in */
     bool full;          /* `json` is the answer of GET /v1/projects/N, not a line of the list */

@@ -23,6 +23,7 @@ enum terminal_state {
 enum terminal_ask {
     TERMINAL_ASK_NONE,
     TERMINAL_ASK_LEAVE, /* the session goes on */
+    TERMINAL_ASK_INBOX, /* what waits for an answer */
     TERMINAL_ASK_FULL,  /* fill the screen, or give it back */
     TERMINAL_ASK_CLOSE  /* a key after the end: nothing is left to see */
 };

@@ -79,6 +79,12 @@ static void take_ask(struct app *app, struct effects *effects)
     case TERMINAL_ASK_CLOSE:
         leave(app, effects);
         break;
+    case TERMINAL_ASK_INBOX:
+        if (app->terminal_only)
+            terminal_say(app->terminal, _("hutch requests, in another terminal, shows what waits"));
+        else
+            inbox_open(app, effects);
+        break;
     case TERMINAL_ASK_FULL:
         if (app->terminal_only || app->columns < LAYOUT_THREE) {
             terminal_say(app->terminal, _("it has the whole screen already"));

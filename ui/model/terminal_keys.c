@@ -358,6 +358,7 @@ static void prefix_key(struct terminal *t, const struct key_event *event)
     } asks[] = {
         {"d", TERMINAL_ASK_LEAVE},
         {"f", TERMINAL_ASK_FULL},
+        {"a", TERMINAL_ASK_INBOX},
     };
     if (event->type == KEY_EVENT_MOUSE || event->type == KEY_EVENT_FOCUS)
         return;

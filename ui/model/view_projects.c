@@ -73,6 +73,19 @@ static const struct event *running(const struct app *app, const struct project *
     return shell;
 }
 
+/* FROZEN is by hutch, for a request: which one. */
+static void frozen_cell(const struct app *app, const struct project *project, struct cell_out *out)
+{
+    char key[24] = "";
+    uint64_t id = inbox_frozen_for(app, project->raw_name);
+    if (!id)
+        id = project->frozen_for > 0 ? (uint64_t)project->frozen_for : 0;
+    bindings_key(&app->settings.bindings, KEYMAP_EVERYWHERE, ACTION_INBOX, key);
+    snprintf(out->room, sizeof(out->room), _("for request #%llu; %s answers"), (unsigned long long)id, key);
+    out->text = id ? out->room : _("for a request");
+    out->style = STYLE_WAITING;
+}
+
 /* What it does right now, and nothing else: the step that is done with it, or the command that runs in it.
  * Why it does nothing, if it should. */
 static void now_cell(const struct app *app, const struct project *project, struct cell_out *out)
@@ -83,6 +96,10 @@ static void now_cell(const struct app *app, const struct project *project, struc
     if (work && work->state == WORK_RUNS && *work_now(work)) { /* by this screen: it knows more */
         out->text = work_now(work);
         out->style = STYLE_BUSY;
+        return;
+    }
+    if (!*project->failure && !strcmp(project->state, "frozen")) {
+        frozen_cell(app, project, out);
         return;
     }
     if (*project->failure || *project->step || strcmp(project->state, "run") != 0)
@@ -163,6 +180,8 @@ static const char *says(const struct app *app, uint64_t number, enum action acti
     const struct project *project = projects_find(&app->projects, number);
     if (action == ACTION_PAUSE && project && !strcmp(project->state, "paused"))
         return _("resume");
+    if (action == ACTION_PAUSE && project && !strcmp(project->state, "frozen"))
+        return _("thaw");
     return NULL;
 }
 

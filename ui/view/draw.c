@@ -8,6 +8,7 @@
 #include "ui/view/demo.h"
 #include "ui/view/form.h"
 #include "ui/view/paint.h"
+#include "ui/view/prompt.h"
 #include "ui/view/terminal.h"
 
 #include <stdio.h>
@@ -20,12 +21,31 @@ static struct area box_area(struct area all, const struct box *box)
 
 /* ---- the top line ---- */
 
+/* "shop  ROUTINE  14:05" over a prompt. Returns its first column. */
+static int paint_class(const struct app *app, struct area area, const char *clock)
+{
+    static const enum style styles[] = {STYLE_TITLE, STYLE_WARN, STYLE_BAD};
+    const struct prompt *prompt = &app->inbox.prompt;
+    autofree char *word = prompt_class(prompt);
+    int column = area.columns - paint_width(clock);
+    area_text(area, 0, column, area.columns, STYLE_TITLE, clock);
+    column -= paint_width(word) + 1;
+    area_text(area, 0, column, paint_width(word), styles[prompt->class], word);
+    column -= paint_width(prompt->project) + 2;
+    if (column < area.columns / 2)
+        return column + paint_width(prompt->project) + 2;
+    area_text(area, 0, column, paint_width(prompt->project), STYLE_TITLE, prompt->project);
+    return column;
+}
+
 /* "KVM  61G free  14:05", as much of it as fits. Returns its first column. */
 static int paint_host(const struct app *app, struct area area)
 {
     char clock[24], size[UNITS_SIZE_MAX];
     int column = area.columns;
     field_clock_short(app->now_ns, clock);
+    if (app->overlay_count && app_view(app) == VIEW_REQUEST && app->inbox.prompt.json)
+        return paint_class(app, area, clock);
     column -= paint_width(clock);
     area_text(area, 0, column, area.columns, STYLE_TITLE, clock);
     if (app->host_disk_free >= 0 && app->up && area.columns >= LAYOUT_COLUMNS) {
@@ -39,6 +59,40 @@ static int paint_host(const struct app *app, struct area area)
         column -= paint_width(word) + 2;
         area_text(area, 0, column, paint_width(word), app->host_kvm ? STYLE_TITLE : STYLE_WARN, word);
     }
+    return column;
+}
+
+/* How the selected project reaches the internet, where that is more than by its rules. */
+static void paint_way_out(const struct app *app, struct area area, int column, int end)
+{
+    const struct project *project = app_project(app);
+    char used[UNITS_SIZE_MAX];
+    if (!project)
+        return;
+    if (!strcmp(project->egress, "open")) {
+        area_text(area, 0, column, end - column, STYLE_BAD, _("OPEN"));
+    } else if (!strcmp(project->egress, "budget")) {
+        autofree char *text =
+            project->budget_used >= 0
+                ? xasprintf(_("BUDGET %s up"), units_format_size((uint64_t)project->budget_used, used))
+                : xstrdup(_("BUDGET"));
+        area_text_cut(area, 0, column, end - column, STYLE_WARN, text, false);
+    }
+}
+
+/* Whatever is shown, it is said that something waits, with the key. Returns the column after it. */
+static int paint_waiting(const struct app *app, struct area area, int column, int end)
+{
+    char key[24] = "";
+    bool here = app->overlay_count && (app_view(app) == VIEW_REQUEST || app_view(app) == VIEW_REQUESTS);
+    if (app_waiting(app) <= 0 || (app->overlay_count && app_view(app) == VIEW_REQUEST))
+        return column;
+    bindings_key(&app->settings.bindings, KEYMAP_EVERYWHERE, ACTION_INBOX, key);
+    autofree char *count = xasprintf(_("%lld WAITING"), (long long)app_waiting(app));
+    autofree char *press = xasprintf(_("press %s"), key);
+    column += area_text(area, 0, column, end - column, STYLE_WAITING, count) + 2;
+    if (!here && *key && column + paint_width(press) <= end)
+        column += area_text(area, 0, column, end - column, STYLE_TITLE, press) + 2;
     return column;
 }
 
@@ -59,9 +113,8 @@ static void paint_title(const struct app *app, struct area area)
         autofree char *text = app->down_why ? xasprintf(_("NOT CONNECTED  %s"), app->down_why)
                                             : xstrdup(_("asking hutchd ..."));
         area_text_cut(area, 0, column, end - column, app->down_why ? STYLE_BAD : STYLE_BUSY, text, false);
-    } else if (app_waiting(app) > 0) {
-        autofree char *text = xasprintf(_("%lld WAITING"), (long long)app_waiting(app));
-        area_text(area, 0, column, end - column, STYLE_WAITING, text);
+    } else {
+        paint_way_out(app, area, paint_waiting(app, area, column, end), end);
     }
 }
 
@@ -73,7 +126,9 @@ static char *list_facts(const struct app *app, enum view_id view)
     const struct list *list = &app->lists[view];
     bool older = view == VIEW_TIMELINE && app->events.dropped && list->top == 0;
     autofree char *filter = list->filter.on ? xasprintf(" & %s: %zu ", list->filter.text, list->count) : NULL;
-    return xasprintf("%s%s%s", filter ? filter : "", older ? _(" older: hutch log ") : "",
+    autofree char *rate = view == VIEW_NET ? net_rate_line(app, 16) : NULL;
+    return xasprintf("%s%s%s%s%s%s", filter ? filter : "", rate && *rate ? " " : "", rate ? rate : "",
+                     rate && *rate ? " " : "", older ? _(" older: hutch log ") : "",
                      list->follow ? _(" follow ") : "");
 }
 
@@ -111,8 +166,13 @@ static void paint_tabs(struct app *app, struct area area)
 
 /* ---- the two lines at the bottom ---- */
 
-static const char *const input_titles[] = {
-    [INPUT_FILTER] = "& ", [INPUT_SEARCH] = "/ ", [INPUT_PALETTE] = ": ", [INPUT_FILE] = N_("file: ")};
+static const char *const input_titles[] = {[INPUT_FILTER] = "& ",
+                                           [INPUT_SEARCH] = "/ ",
+                                           [INPUT_PALETTE] = ": ",
+                                           [INPUT_FILE] = N_("file: "),
+                                           [INPUT_RULE] = N_("rule: "),
+                                           [INPUT_REASON] = N_("deny, because: "),
+                                           [INPUT_ALLOW] = N_("type the name: ")};
 
 static void paint_input(const struct app *app, struct area area, const char *title)
 {
@@ -169,6 +229,20 @@ static void paint_newest(const struct app *app, struct area area)
     }
 }
 
+/* Under a prompt: that there is more of it, or that it is too early to answer. */
+static void paint_prompt_line(const struct app *app, struct area area)
+{
+    int below = prompt_below(app);
+    if (below > 0)
+        area_printf(area, 0, 0, area.columns, STYLE_WARN,
+                    ngettext("%d more line below; nothing is allowed before it was seen",
+                             "%d more lines below; nothing is allowed before they were seen",
+                             (unsigned)below),
+                    below);
+    else if (prompt_due(app))
+        area_text_cut(area, 0, 0, area.columns, STYLE_DIM, _("look first: no key answers yet"), false);
+}
+
 static void paint_line(const struct app *app, struct area area)
 {
     const struct list *list = &app->lists[app_view(app)];
@@ -176,6 +250,8 @@ static void paint_line(const struct app *app, struct area area)
         paint_question(app, area);
     else if (app->input_use && app->input_use < INPUT_VIEW)
         paint_input(app, area, _(input_titles[app->input_use]));
+    else if (!app->notice && app->overlay_count && app_view(app) == VIEW_REQUEST)
+        paint_prompt_line(app, area);
     else if (app->notice)
         area_text_cut(area, 0, 0, area.columns, app->notice_style, app->notice, false);
     else if (list->filter.on)
@@ -318,7 +394,9 @@ static void paint_panes(struct app *app, struct area all)
     for (int i = 0; i < 2; i++)
         for (int row = layout->rule_from; layout->rules[i] >= 0 && row < layout->rule_to; row++)
             paint_upright(app, all, row, layout->rules[i]);
-    if (box_shown(&layout->panes[PANE_OVERLAY]))
+    if (box_shown(&layout->panes[PANE_OVERLAY]) && app_view(app) == VIEW_REQUEST)
+        paint_prompt(app, box_area(all, &layout->panes[PANE_OVERLAY]));
+    else if (box_shown(&layout->panes[PANE_OVERLAY]))
         paint_view(app, app_view(app), box_area(all, &layout->panes[PANE_OVERLAY]), !app->confirm.on);
 }
 

@@ -1,13 +1,15 @@
 # The sources of ui/view.
 noinst_LIBRARIES += libview.a
-libview_a_SOURCES = %D%/draw.c %D%/draw.h %D%/paint.c %D%/paint.h %D%/list_draw.c %D%/form.c %D%/form.h %D%/demo.c %D%/demo.h %D%/terminal.h
+libview_a_SOURCES = %D%/draw.c %D%/draw.h %D%/paint.c %D%/paint.h %D%/list_draw.c %D%/form.c %D%/form.h %D%/demo.c %D%/demo.h %D%/terminal.h %D%/prompt.c %D%/prompt.h
 libview_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
 # The screen without a terminal and without hutchd. GENERATE=1 writes the golden files anew.
 if HAVE_CMOCKA
 SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/unit/test_model_app tests/unit/test_model_terminal \
 	tests/screen/test_screen tests/screen/test_demo \
-	tests/screen/test_views tests/unit/test_model_views tests/screen/test_words tests/unit/test_model_use
+	tests/screen/test_views tests/unit/test_model_views tests/screen/test_words tests/unit/test_model_use \
+	tests/screen/test_requests tests/unit/test_model_requests tests/unit/test_model_prompt \
+	tests/unit/test_model_net
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
 check_LIBRARIES += libscreentest.a
@@ -46,4 +48,16 @@ tests_screen_test_screen_LDADD = $(SCREEN_TEST_LIBS)
 tests_screen_test_words_SOURCES = tests/screen/test_words.c
 tests_screen_test_words_CFLAGS = $(SCREEN_TEST_CFLAGS) -DHUTCH_TEST_LOCALE='"$(abs_top_builddir)/po/locale"'
 tests_screen_test_words_LDADD = $(SCREEN_TEST_LIBS)
+tests_screen_test_requests_SOURCES = tests/screen/test_requests.c tests/screen/requests.h
+tests_screen_test_requests_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_screen_test_requests_LDADD = $(SCREEN_TEST_LIBS)
+tests_unit_test_model_requests_SOURCES = tests/unit/test_model_requests.c tests/screen/requests.h
+tests_unit_test_model_requests_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_unit_test_model_requests_LDADD = $(SCREEN_TEST_LIBS)
+tests_unit_test_model_prompt_SOURCES = tests/unit/test_model_prompt.c tests/screen/requests.h
+tests_unit_test_model_prompt_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_unit_test_model_prompt_LDADD = $(SCREEN_TEST_LIBS)
+tests_unit_test_model_net_SOURCES = tests/unit/test_model_net.c tests/screen/requests.h
+tests_unit_test_model_net_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_unit_test_model_net_LDADD = $(SCREEN_TEST_LIBS)
 endif

@@ -1,0 +1,217 @@
+/* Connections and rules as the screen keeps them: rows that begin, live and end, totals, what is added. */
+#include "tests/screen/requests.h"
+
+#include "base/alloc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TEST(name)                      cmocka_unit_test_setup_teardown(name, screen_setup, screen_teardown)
+#define assert_shown(screen, words)     screen_assert(screen, words, true)
+#define assert_not_shown(screen, words) screen_assert(screen, words, false)
+
+static void test_a_row_opens_lives_and_ends(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    screen_keys(screen, "2");
+    assert_int_equal(screen->app->net.open_count, 1);
+    const struct conn *conn = net_find(&screen->app->net, 202);
+    assert_true(conn->open);
+    assert_int_equal(conn->down, -1);
+    give_flows(screen);
+    assert_int_equal(conn->down, 43200512);
+    assert_shown(screen, "ASK #33");
+    screen_event(screen,
+                 NET_EVENT("210", "99", "egress.close", "allow",
+                           "\"bytes_up\":2048,\"bytes_down\":43200513,\"ms\":38000,",
+                           NET_DATA("npm.registry.local", "r-1-7", "allow npm.registry.local", "192.0.2.8")));
+    assert_false(conn->open);
+    assert_int_equal(conn->down, 43200513);
+    assert_int_equal(conn->ms, 38000);
+    assert_int_equal(screen->app->net.open_count, 0);
+}
+
+static void test_connections_end_with_their_machine(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    screen_event(screen, "{\"seq\":300,\"ts_ns\":1795961080000000000,\"project\":\"docs\",\"kind\":"
+                         "\"lifecycle.stop\",\"subject\":\"docs\"}");
+    assert_int_equal(screen->app->net.open_count, 1);
+    screen_event(screen, "{\"seq\":301,\"ts_ns\":1795961081000000000,\"project\":\"shop\",\"kind\":"
+                         "\"lifecycle.stop\",\"subject\":\"shop\"}");
+    assert_int_equal(screen->app->net.open_count, 0);
+    assert_false(net_find(&screen->app->net, 202)->open);
+}
+
+/* Living ones are asked for once a second while somebody looks, and not at all else. */
+static void test_flows_are_asked_for_while_they_are_seen(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    screen_time(screen, 5000);
+    assert_int_equal(screen_asked(screen, "GET", "/v1/projects/shop/flows"), 0);
+    screen_keys(screen, "2");
+    give_flows(screen);
+    screen_forget(screen);
+    screen_time(screen, 999);
+    assert_int_equal(screen_asked(screen, "GET", "/v1/projects/shop/flows"), 0);
+    screen_time(screen, 2);
+    uint64_t id = screen_asked(screen, "GET", "/v1/projects/shop/flows");
+    assert_int_not_equal(id, 0);
+    screen_answer(screen, id, NULL); /* nothing lives: not again by itself */
+    screen_forget(screen);
+    screen_time(screen, 5000);
+    assert_int_equal(screen_asked(screen, "GET", "/v1/projects/shop/flows"), 0);
+    screen_keys(screen, "1");
+    give_connections(screen);
+    screen_time(screen, 5000);
+    assert_int_equal(screen_asked(screen, "GET", "/v1/projects/shop/flows"), 0);
+}
+
+static void test_the_rate_is_drawn(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    screen_keys(screen, "2");
+    give_flows(screen);
+    autofree char *none = net_rate_line(screen->app, 16);
+    assert_string_equal(none, "");
+    screen_time(screen, 1001);
+    screen_line(screen, screen->app->net.call,
+                "{\"id\":7,\"up\":2048,\"down\":53200512,\"ms\":10000,"
+                "\"req\":{\"host\":\"npm.registry.local\",\"port\":443}}");
+    screen_answer(screen, screen->app->net.call, NULL);
+    autofree char *line = net_rate_line(screen->app, 16);
+    assert_string_equal(line, "_#");
+    screen->app->lines_work = true;
+    autofree char *blocks = net_rate_line(screen->app, 16);
+    assert_string_equal(blocks, "\u2581\u2588");
+}
+
+static void test_hosts_have_totals(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    screen_keys(screen, "2 H");
+    assert_shown(screen, "12 denied");
+    assert_int_equal(screen->app->lists[VIEW_NET].count, 3);
+    screen_event(screen,
+                 NET_EVENT("220", "99", "egress.deny", "floor", "",
+                           "\"req\":{\"host\":\"169.254.169.254\",\"port\":81},\"reason\":\"floor\""));
+    assert_shown(screen, "13 denied");
+    screen_keys(screen, "H");
+    assert_shown(screen, "binaries.prisma.sh:443");
+    assert_int_equal(screen->app->lists[VIEW_NET].count, 4);
+}
+
+/* Rows of another project are not here; more than are remembered push the oldest out. */
+static void test_old_rows_are_dropped(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    for (int i = 0; i < NET_MAX; i++) {
+        autofree char *event = xasprintf(NET_EVENT("%d", "99", "egress.open", "allow", "",
+                                                   NET_DATA("h.example", "x-%d", "r", "192.0.2.1")),
+                                         1000 + i, i);
+        screen_event(screen, event);
+    }
+    assert_int_equal(screen->app->net.end - screen->app->net.first, NET_MAX);
+    assert_int_equal(screen->app->net.open_count, NET_OPEN);
+    assert_null(net_find(&screen->app->net, 202));
+    assert_non_null(net_find(&screen->app->net, 1000));
+}
+
+static void test_hostile_names_are_codes(void **state)
+{
+    struct screen *screen = *state;
+    screen_event(screen, NET_EVENT("230", "99", "egress.deny", "form", "",
+                                   "\"req\":{\"authority\":\"g\\u0456t\\u001b[2J\\u202e.com:443\"},"
+                                   "\"claim\":{\"argv\":[\"\\u001b]0;x\\u0007\"]}"));
+    screen_keys(screen, "2");
+    screen_size(screen, 40, 159);
+    assert_shown(screen, "g\\u{456}t\\e[2J\\u{202E}.com:443");
+    assert_not_shown(screen, "\x1b");
+}
+
+/* `R` begins a rule from the row: what is missing for it, or a denial of what passed. */
+static void test_a_rule_from_a_row(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    screen_keys(screen, "2");
+    give_flows(screen);
+    screen_keys(screen, "G R");
+    assert_shown(screen, "rule: allow docs.rs:443");
+    screen_keys(screen, "Escape g R");
+    assert_shown(screen, "rule: deny binaries.prisma.sh:443");
+    screen_keys(screen, "Enter");
+    assert_shown(screen, "connections that it denies are cut");
+    screen_keys(screen, "n");
+    assert_int_equal(screen_asked(screen, "POST", "/v1/projects/shop/rules"), 0);
+}
+
+static void test_rules_are_removed_where_they_are_the_projects(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "P");
+    give_rules(screen);
+    screen_keys(screen, "g Delete");
+    assert_shown(screen, "it is no rule of this project");
+    screen_keys(screen, "e");
+    assert_shown(screen, "it stands in no file of yours");
+    screen_keys(screen, "G Delete");
+    assert_shown(screen, "connections that only it allows are cut");
+    screen_keys(screen, "Enter");
+    assert_int_equal(screen_asked(screen, "DELETE", "/v1/projects/shop/rules"), 0);
+    screen_keys(screen, "Delete y");
+    assert_int_not_equal(screen_asked(screen, "DELETE", "/v1/projects/shop/rules/a3"), 0);
+    screen_keys(screen, "L");
+    assert_shown(screen, "hutch rule rm shop 'allow *.prisma.sh'");
+}
+
+static void test_a_rules_file_is_edited(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "P");
+    give_rules(screen);
+    screen_keys(screen, "G e");
+    assert_string_equal(screen_find(screen, EFFECT_EDIT)->text, "/home/you/.config/hutch/projects/shop.ini");
+}
+
+/* A word for a project that lets everything out, or has a budget. */
+static void test_the_way_out_is_a_word(void **state)
+{
+    struct screen *screen = *state;
+    struct project *shop = &screen->app->projects.list[0];
+    assert_not_shown(screen, "OPEN");
+    shop->egress = (free(shop->egress), xstrdup("open"));
+    assert_shown(screen, "OPEN");
+    shop->egress = (free(shop->egress), xstrdup("budget"));
+    assert_shown(screen, "BUDGET");
+    shop->budget_used = 12288;
+    assert_shown(screen, "BUDGET 12K up");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_row_opens_lives_and_ends),
+        TEST(test_connections_end_with_their_machine),
+        TEST(test_flows_are_asked_for_while_they_are_seen),
+        TEST(test_the_rate_is_drawn),
+        TEST(test_hosts_have_totals),
+        TEST(test_old_rows_are_dropped),
+        TEST(test_hostile_names_are_codes),
+        TEST(test_a_rule_from_a_row),
+        TEST(test_rules_are_removed_where_they_are_the_projects),
+        TEST(test_a_rules_file_is_edited),
+        TEST(test_the_way_out_is_a_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
