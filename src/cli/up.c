@@ -167,10 +167,13 @@ static void note_empty(struct client *client, const json_t *body)
 static int fill_body(struct client *client, json_t *body, const struct args *args, struct error **err)
 {
     const char *cpus = args_value(args, "cpus"), *template = args_value(args, "template");
+    const char *egress = args_value(args, "egress");
     uint64_t count = 0;
     int rc = set_place(client, body, args, err);
     if (rc == 0 && template)
         rc = set_string(body, "template", template, err);
+    if (rc == 0 && egress)
+        rc = set_string(body, "egress", egress, err);
     if (rc == 0 && cpus)
         rc = units_parse_number(cpus, 1, 128, &count, err) < 0 ? error_prefix(err, "--cpus") : 0;
     if (rc == 0 && cpus)
@@ -222,6 +225,7 @@ static int run_up(const struct args *args, struct error **err)
 static const struct option_spec up_options[] = {
     {"template", 't', "TEMPLATE", N_("what the machine is made from, debian-13 if not given")},
     {"repo", 0, "URL-or-PATH[#REF]", N_("a git repository to take in"), .many = true},
+    {"egress", 0, "MODE", N_("how it reaches what no rule names: ask, budget or deny; ask if not given")},
     {"cpus", 0, "N", N_("processors of the machine")},
     {"memory", 0, "SIZE", N_("its memory, for example 4G")},
     {"disk", 0, "SIZE", N_("largest size of its disk, for example 64G")},
@@ -232,7 +236,8 @@ static const struct option_spec up_options[] = {
 };
 const struct verb verb_up = {
     .name = "up",
-    .synopsis = "[NAME|DIR] [-t TEMPLATE] [--repo URL-or-PATH[#REF]]... [--cpus N] [--memory SIZE] [--disk "
+    .synopsis = "[NAME|DIR] [-t TEMPLATE] [--repo URL-or-PATH[#REF]]... [--egress MODE] [--cpus N] [--memory "
+                "SIZE] [--disk "
                 "SIZE] [--cold] [--yes] [--json]",
     .help = N_("make a project's machine, or start it; in a git repository: of this folder"),
     .options = up_options,

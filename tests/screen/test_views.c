@@ -79,7 +79,7 @@ static void open_form_button(struct screen *screen)
 {
     open_form(screen);
     screen_type(screen, "web");
-    screen_keys(screen, "Tab Left Tab Tab Tab Tab");
+    screen_keys(screen, "Tab Left Tab Tab Tab Tab Tab");
     screen_type(screen, "https://git.example/web.git#next");
     screen_keys(screen, "Tab Tab");
 }

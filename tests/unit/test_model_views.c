@@ -232,7 +232,7 @@ static void test_nothing_is_made_before_the_button(void **state)
     screen_keys(screen, "c");
     give_templates(screen);
     screen_type(screen, "web");
-    screen_keys(screen, "Enter Enter Enter Enter Enter Enter");
+    screen_keys(screen, "Enter Enter Enter Enter Enter Enter Enter");
     assert_int_equal(screen_asked(screen, "POST", "/v1/projects"), 0);
     assert_int_equal(screen->app->form.field, FORM_BUTTON);
     screen_keys(screen, "Enter");
@@ -249,19 +249,19 @@ static void test_the_form_asks_for_what_was_typed(void **state)
     screen_type(screen, "4");
     screen_keys(screen, "Tab");
     screen_type(screen, "3G");
-    screen_keys(screen, "Tab Tab");
+    screen_keys(screen, "Tab Tab Right Tab");
     screen_type(screen, "https://git.example/a.git#next");
     screen_keys(screen, "Tab");
     screen_type(screen, "lib");
     screen_keys(screen, "Tab Tab Enter");
     uint64_t id = screen_asked(screen, "POST", "/v1/projects");
     json_t *expected =
-        json_pack("{s:s, s:s, s:i, s:I, s:[s, s]}", "name", "web", "template", "alpine", "cpus", 4, "memory",
+        json_pack("{s:s, s:s, s:s, s:i, s:I, s:[s, s]}", "name", "web", "template", "alpine", "egress", "budget", "cpus", 4, "memory",
                   (json_int_t)3 << 30, "repos", "https://git.example/a.git#next", "/home/you/src/api/lib");
     assert_true(json_equal(effect_of(screen, id)->body, expected));
     json_decref(expected);
     screen_keys(screen, "L");
-    assert_shown(screen, "hutch up web -t alpine --cpus 4");
+    assert_shown(screen, "hutch up web -t alpine --egress budget --cpus 4");
 }
 
 static void test_the_folders_repository_is_proposed(void **state)
@@ -287,7 +287,7 @@ static void test_what_is_wrong_stands_at_its_field(void **state)
         {"w e b Tab Tab", "none", FORM_CPUS},
         {"w e b Tab Tab Tab", "4 gigs", FORM_MEMORY},
         {"w e b Tab Tab Tab Tab", "-1", FORM_DISK},
-        {"w e b Tab Tab Tab Tab Tab", "~/web", FORM_REPO},
+        {"w e b Tab Tab Tab Tab Tab Tab", "~/web", FORM_REPO},
     };
     (void)state;
     for (size_t i = 0; i < countof(rows); i++) {

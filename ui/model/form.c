@@ -23,12 +23,18 @@ static const struct {
     [FORM_CPUS] = {N_("cpus"), {"cpus", "processor"}},
     [FORM_MEMORY] = {N_("memory"), {"memory"}},
     [FORM_DISK] = {N_("disk"), {"disk"}},
+    [FORM_EGRESS] = {N_("internet"), {"default =", "\"egress\"", "mode"}},
     [FORM_REPO] = {N_("code"), {"repositor", "\"repos\"", "git"}},
 };
 
 void form_finish(struct form *form)
 {
     free(form->error);
+}
+
+bool form_chooses(enum form_field field)
+{
+    return field == FORM_TEMPLATE || field == FORM_EGRESS;
 }
 
 const char *form_label(enum form_field field)
@@ -40,6 +46,23 @@ bool form_shows(const struct form *form, enum form_field field)
 {
     return field <= FORM_REPO || field == FORM_BUTTON || form->inputs[field].len > 0 ||
            form->inputs[field - 1].len > 0;
+}
+
+/* How a project can reach what no rule names; "open" is for who writes it into the project's file. */
+static const struct {
+    const char *mode, *help;
+} modes[] = {
+    {"ask", N_("asks you about unknown sites")},
+    {"budget", N_("reads sites, sends little, asks")},
+    {"deny", N_("refuses sites without a rule")},
+};
+
+static const char *help_egress(const char *mode)
+{
+    for (size_t i = 0; i < countof(modes); i++)
+        if (!strcmp(modes[i].mode, mode))
+            return _(modes[i].help);
+    return "";
 }
 
 static char *help_template(const struct app *app)
@@ -65,6 +88,8 @@ char *form_help(const struct app *app, enum form_field field)
     };
     if (field == FORM_TEMPLATE)
         return help_template(app);
+    if (field == FORM_EGRESS)
+        return xstrdup(help_egress(app->form.inputs[FORM_EGRESS].text));
     if (field > FORM_REPO && field < FORM_BUTTON)
         return xstrdup(_("one more, or leave it empty"));
     return xstrdup(_(helps[field]));
@@ -83,6 +108,7 @@ static void fill(struct app *app)
     for (int field = 0; field < FORM_BUTTON; field++)
         input_set(&form->inputs[field], "");
     input_set(&form->inputs[FORM_TEMPLATE], TEMPLATE_DEFAULT);
+    input_set(&form->inputs[FORM_EGRESS], modes[0].mode);
     if (!app->repository || app->folder_project)
         return;
     autofree char *name = name_from(app->repository);
@@ -173,7 +199,7 @@ static bool check(struct app *app)
     for (int field = 0; field < FORM_BUTTON; field++) {
         auto(error) struct error *err = NULL;
         int row = field < FORM_REPO ? field : FORM_REPO;
-        if (checks[row](app, form->inputs[field].text, &err) == 0)
+        if (!checks[row] || checks[row](app, form->inputs[field].text, &err) == 0)
             continue;
         say_at(form, (enum form_field)field, err);
         return false;
@@ -219,6 +245,8 @@ static char *command(const struct form *form)
     buf_printf(&out, NULL, "hutch up %s", inputs[FORM_NAME].text);
     if (strcmp(inputs[FORM_TEMPLATE].text, TEMPLATE_DEFAULT) != 0)
         add_word(&out, "-t ", inputs[FORM_TEMPLATE].text);
+    if (strcmp(inputs[FORM_EGRESS].text, modes[0].mode) != 0)
+        add_word(&out, "--egress ", inputs[FORM_EGRESS].text);
     add_word(&out, "--cpus ", inputs[FORM_CPUS].text);
     add_word(&out, "--memory ", inputs[FORM_MEMORY].text);
     add_word(&out, "--disk ", inputs[FORM_DISK].text);
@@ -241,6 +269,7 @@ static json_t *body_of(const struct app *app)
     uint64_t cpus = 0;
     json_object_set_new(body, "name", json_string(inputs[FORM_NAME].text));
     json_object_set_new(body, "template", json_string(inputs[FORM_TEMPLATE].text));
+    json_object_set_new(body, "egress", json_string(inputs[FORM_EGRESS].text));
     if (units_parse_number(inputs[FORM_CPUS].text, 1, CPUS_MAX, &cpus, NULL) == 0)
         json_object_set_new(body, "cpus", json_integer((json_int_t)cpus));
     set_size(body, "memory", inputs[FORM_MEMORY].text);
@@ -339,9 +368,24 @@ static void go(struct form *form, int by)
     form->field = (enum form_field)field;
 }
 
+/* The next way to the internet, or the one before. */
+static void choose_mode(struct app *app, int by)
+{
+    struct input *input = &app->form.inputs[FORM_EGRESS];
+    size_t at = 0, count = countof(modes);
+    while (at + 1 < count && strcmp(modes[at].mode, input->text) != 0)
+        at++;
+    input_set(input, modes[(at + count + (size_t)by) % count].mode);
+    clear_error(&app->form);
+}
+
 /* The next template, or the one before. */
 static void choose(struct app *app, int by)
 {
+    if (app->form.field == FORM_EGRESS) {
+        choose_mode(app, by);
+        return;
+    }
     struct input *input = &app->form.inputs[FORM_TEMPLATE];
     size_t count = app->templates.count, at = 0;
     if (!count)
@@ -366,7 +410,7 @@ static bool key(struct app *app, const struct key_event *key, struct effects *ef
 {
     struct form *form = &app->form;
     bool code = key->type == KEY_EVENT_CODE;
-    bool typed = form->field != FORM_TEMPLATE && form->field != FORM_BUTTON;
+    bool chosen = form_chooses(form->field), typed = !chosen && form->field != FORM_BUTTON;
     uint32_t which = code && !(key->mods & ~KEY_SHIFT) ? key->code : 0;
     app->changed = true;
     if (which == KEY_NAME_TAB)
@@ -381,9 +425,9 @@ static bool key(struct app *app, const struct key_event *key, struct effects *ef
         go(form, 1);
     else if (which == KEY_NAME_ESCAPE)
         app_pop(app, effects);
-    else if (form->field == FORM_TEMPLATE && (which == KEY_NAME_RIGHT || which == ' '))
+    else if (chosen && (which == KEY_NAME_RIGHT || which == ' '))
         choose(app, 1);
-    else if (form->field == FORM_TEMPLATE && which == KEY_NAME_LEFT)
+    else if (chosen && which == KEY_NAME_LEFT)
         choose(app, -1);
     else if (typed && type(form, key))
         return true;

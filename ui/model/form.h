@@ -17,7 +17,8 @@ enum form_field {
     FORM_CPUS,
     FORM_MEMORY,
     FORM_DISK,
-    FORM_REPO, /* the first of FORM_REPOS */
+    FORM_EGRESS, /* how it reaches the internet */
+    FORM_REPO,   /* the first of FORM_REPOS */
     FORM_BUTTON = FORM_REPO + FORM_REPOS,
     FORM_NONE
 };
@@ -33,6 +34,8 @@ struct form {
 void form_finish(struct form *form);
 /* Whether a field is there to be seen: repositories up to the first empty one. */
 bool form_shows(const struct form *form, enum form_field field);
+/* Whether a field has a few values to choose from, and no text to type. */
+bool form_chooses(enum form_field field);
 const char *form_label(enum form_field field);
 /* What a field means. Caller frees. */
 char *form_help(const struct app *app, enum form_field field);

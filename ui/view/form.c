@@ -27,7 +27,7 @@ static void paint_value(const struct painter *painter, int row, enum form_field 
     enum style style = here ? STYLE_FIELD_HERE : STYLE_FIELD;
     int at = input_column(input), room = painter->value - 1, left = at > room ? at - room : 0;
     size_t skipped = 0, skip = text_clip(input->text, input->len, (size_t)left, &skipped);
-    bool choice = field == FORM_TEMPLATE;
+    bool choice = form_chooses(field);
     area_fill(area, row, LABEL_COLUMNS, painter->value, style, 0);
     area_text(area, row, LABEL_COLUMNS - 1, 1, here ? STYLE_KEY : STYLE_DIM, choice ? "<" : "[");
     area_text(area, row, LABEL_COLUMNS + painter->value, 1, here ? STYLE_KEY : STYLE_DIM, choice ? ">" : "]");
