@@ -165,19 +165,39 @@ static void test_enter_and_letters_of_lists_do_nothing(void **state)
     assert_null(sent(screen));
 }
 
-/* A04: the pane of a guest never gets the first row nor the last, and keys in it are the session's. */
-static void test_keys_in_a_pane_reach_no_prompt(void **state)
+#define RECORD "/v1/projects/shop/sessions/s9"
+
+/* A04, A05: a pane that draws a prompt has neither the bottom row nor a key that answers; the prompt that the
+ * person opens over it drops what was typed into the pane. */
+static void test_keys_in_a_pane_answer_nothing(void **state)
 {
     struct screen *screen = *state;
     const char *const rows[] = {ROUTINE, NULL};
     give_requests(screen, rows);
-    screen_keys(screen, "t");
-    uint64_t id = screen_asked(screen, "GET", "/v1/projects/shop/sessions");
-    if (id)
-        screen_answer(screen, id, NULL);
+    terminal_host_open(screen->app, "shop", "s9", "shell", &screen->effects);
+    screen_answer(screen, screen_asked(screen, "GET", RECORD),
+                  "{\"id\":\"s9\",\"state\":\"running\",\"pty\":true,\"out_total\":0}");
+    screen_bytes(screen, screen_asked(screen, "GET", RECORD "/stdout"), 0,
+                 "\x1b[H\x1b[2Jhutch > Requests  #33 of 1 waiting\x1b[24;1H  o  once\x1b[99;1HCONNECT");
+    autofree char *last = screen_row(screen, 23);
+    assert_non_null(strstr(last, "[shop] shell"));
+    assert_non_null(strstr(last, "1 WAITING ^] a"));
+    assert_null(strstr(last, "CONNECT"));
     screen_keys(screen, "o y Enter d");
+    assert_true(screen_count(screen, EFFECT_WRITE) > 0); /* they went to the session */
     assert_null(sent(screen));
     assert_int_equal(screen->app->inbox.prompt.id, 0);
+    screen_keys(screen, "^] a");
+    assert_int_equal(app_view(screen->app), VIEW_REQUEST);
+    screen_answer(screen, screen_asked(screen, "GET", "/v1/requests/33"), ROUTINE);
+    draw(screen);
+    screen_keys(screen, "y Enter o y Enter");
+    assert_null(sent(screen));
+    autofree char *first = screen_row(screen, 0);
+    assert_non_null(strstr(first, "ROUTINE"));
+    screen_time(screen, 150);
+    screen_keys(screen, "o");
+    assert_sent(screen, "allow", "once");
 }
 
 /* ---- the three classes ---- */
@@ -482,7 +502,7 @@ int main(void)
         TEST(test_a_paste_answers_nothing),
         TEST(test_a_pasted_name_allows_nothing),
         TEST(test_enter_and_letters_of_lists_do_nothing),
-        TEST(test_keys_in_a_pane_reach_no_prompt),
+        TEST(test_keys_in_a_pane_answer_nothing),
         cmocka_unit_test(test_routine_takes_one_key),
         TEST(test_unusual_takes_y_and_enter),
         TEST(test_critical_takes_the_name),

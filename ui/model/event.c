@@ -270,6 +270,8 @@ static const struct {
     {"lifecycle.resume", N_("machine is resumed")},
     {"lifecycle.suspend", N_("machine is saved")},
     {"lifecycle.wake", N_("machine wakes up")},
+    {"lifecycle.freeze", N_("machine is frozen for a request")},
+    {"lifecycle.thaw", N_("machine is thawed")},
     {"lifecycle.remove", N_("project is removed")},
     {"lifecycle.failed", N_("failed: %s")},
     {"lifecycle.drop", N_("dropped: %s")},

@@ -294,10 +294,11 @@ static void take_event(struct app *app, const json_t *json, struct effects *effe
     if (position == SIZE_MAX)
         return;
     net_event(app, json);
-    if (kind && !strncmp(kind, "approval.", 9)) {
+    bool asks = kind && !strncmp(kind, "approval.", 9);
+    if (asks || (kind && (!strcmp(kind, "lifecycle.freeze") || !strcmp(kind, "lifecycle.thaw"))))
         inbox_news(app);
+    if (asks)
         on_act(app, json, effects);
-    }
     const struct event *event = events_at(&app->events, position);
     struct list *timeline = &app->lists[VIEW_TIMELINE];
     if (fresh && !strcmp(event_kind(&app->events, event), "lifecycle.create"))
