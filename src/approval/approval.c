@@ -499,6 +499,14 @@ void approval_rules_changed(struct approval *approval, const char *project, int6
     }
 }
 
+void approval_decided(struct approval *approval, int64_t id)
+{
+    struct approval_item *item = find_item(approval, id);
+
+    if (item && !item->request.waiters)
+        close_gone(approval, item, "a rule decides now");
+}
+
 int approval_restore(struct approval *approval, const struct approval_request *request, struct error **err)
 {
     struct approval_item *item = xnew(struct approval_item);

@@ -183,6 +183,9 @@ int approval_answer(struct approval *approval, const struct approval_answer *ans
 /* The rules have changed: open requests of the project (NULL: all) get the new generation, digest and nonce.
  * Their owners judge their waiters again first and resolve those that the new rules decide. */
 void approval_rules_changed(struct approval *approval, const char *project, int64_t generation);
+/* The rules decide what request id is about, and nobody waits for it any more: it is gone. Nothing while
+ * somebody waits. */
+void approval_decided(struct approval *approval, int64_t id);
 /* Resolves a waiter without a person (a new rule decides, the machine was thawed by hand: APPROVAL_AWAY). */
 void approval_resolve(struct approval *approval, struct approval_waiter *waiter,
                       const struct approval_outcome *outcome);

@@ -63,7 +63,9 @@ static void print_site(const json_t *fields)
                             ? out_word(N_("yes: others can pick up what is sent there"))
                             : out_word(N_("not known for it")));
     autofree char *first = json_is_integer(seen) ? out_time(out_number(site, "seen_ns", 0)) : NULL;
-    line(N_("first seen"), first ? first : out_word(N_("never before in this project")));
+    line(N_("first seen"), first                ? first
+                           : json_is_null(seen) ? out_word(N_("never before in this project"))
+                                                : out_word(N_("unknown")));
 }
 
 static void print_limits(const json_t *fields)

@@ -18,6 +18,8 @@
 #define BRIDGE_S    30           /* until a rule that was added is read */
 #define UPLOAD_MORE (8ULL << 20) /* that one answer lets pass, if the rule has no cap of its own */
 #define SEEN_ROWS   1
+#define LOOKS_MS    60000 /* in so long the journal is searched … */
+#define LOOKS_MAX   30    /* … so often */
 
 /* A flow that stands still. */
 struct held {
@@ -39,7 +41,18 @@ struct reply {
     uint64_t flow, wait;
 };
 
+/* An allowance that came when its flow was refused already, of what no grant can say: an upload, one HTTP
+ * request. For the next one of the same key; it does not outlive hutchd. */
+struct pass {
+    TAILQ_ENTRY(pass) link;
+    char *project, *verb, *key;
+    int64_t id, until_s;
+};
+
 struct inbox_egress {
+    TAILQ_HEAD(, pass) passes;
+    int64_t looks_ms; /* of the journal: the time of the last */
+    unsigned looks;
     TAILQ_HEAD(, held) held;
     TAILQ_HEAD(, reply) replies;
     struct grant *grants; /* one row: policy_decide takes it as it is */
@@ -101,7 +114,8 @@ void inbox_egress_used(struct daemon *daemon, const struct grant *grant)
         if (mine->id != grant->id)
             continue;
         mine->uses++;
-        if (mine->id < MEMORY_ID && state_grant_save(daemon->state, mine, &err) < 0)
+        /* That the next attempt was made must not be forgotten; how often another one served may be. */
+        if (mine->scope == SCOPE_NEXT && state_grant_save(daemon->state, mine, &err) < 0)
             log_error("grant %llu: %s", (unsigned long long)mine->id, err->message);
         return;
     }
@@ -232,13 +246,55 @@ static bool somebody_waits(const struct approval_request *stored)
     return stored->waiters > 0;
 }
 
+static void free_pass(struct inbox_egress *egress, struct pass *pass)
+{
+    TAILQ_REMOVE(&egress->passes, pass, link);
+    free(pass->project);
+    free(pass->verb);
+    free(pass->key);
+    free(pass);
+}
+
+static void add_pass(struct inbox_egress *egress, const struct approval_request *stored)
+{
+    struct pass *pass = xnew(struct pass);
+
+    *pass = (struct pass){.project = xstrdup(stored->project),
+                          .verb = xstrdup(stored->verb),
+                          .key = xstrdup(stored->key),
+                          .id = stored->id,
+                          .until_s = now_s() + GRANT_NEXT_SECONDS};
+    TAILQ_INSERT_TAIL(&egress->passes, pass, link);
+}
+
+/* Takes the one for this question: its request's number, or 0. */
+static int64_t take_pass(struct inbox_egress *egress, const char *project, const char *verb, const char *key)
+{
+    struct pass *pass, *next;
+
+    for (pass = TAILQ_FIRST(&egress->passes); pass; pass = next) {
+        next = TAILQ_NEXT(pass, link);
+        bool ours = !strcmp(pass->project, project) && !strcmp(pass->verb, verb) && !strcmp(pass->key, key);
+        int64_t rest = pass->until_s - now_s(), id = pass->id;
+        if (rest > 0 && rest <= GRANT_NEXT_SECONDS && !ours)
+            continue;
+        free_pass(egress, pass);
+        if (ours && rest > 0 && rest <= GRANT_NEXT_SECONDS)
+            return id;
+    }
+    return 0;
+}
+
 static int apply(struct daemon *daemon, const struct approval_request *stored, struct error **err)
 {
     struct about about;
     int rc;
 
-    if (!strcmp(stored->verb, "UPLOAD") || !strcmp(stored->verb, "REQUEST"))
-        return 0; /* for the flow that waits alone */
+    if (!strcmp(stored->verb, "UPLOAD") || !strcmp(stored->verb, "REQUEST")) {
+        if (!somebody_waits(stored))
+            add_pass(store(daemon), stored);
+        return 0;
+    }
     rc = read_about(stored, &about, err);
     if (rc == 0 && stored->scope == APPROVAL_ONCE)
         rc = add_grant(daemon, stored, &about, somebody_waits(stored) ? SCOPE_ONCE : SCOPE_NEXT, 0, err);
@@ -303,7 +359,19 @@ static void on_done(struct approval_waiter *waiter, const struct approval_outcom
     flows_answer(flows, flow, &answer);
 }
 
-/* When the host was reached first from this project; 0: never. */
+/* The journal may be long: who asks much does not keep the loop at it. */
+static bool may_look(struct inbox_egress *egress)
+{
+    int64_t now = units_monotonic_ns() / 1000000;
+
+    if (now - egress->looks_ms > LOOKS_MS) {
+        egress->looks_ms = now;
+        egress->looks = 0;
+    }
+    return egress->looks++ < LOOKS_MAX;
+}
+
+/* When the host was reached first from this project; 0: never; or INBOX_SEEN_UNKNOWN. */
 static bool take_time(const struct event *event, void *user)
 {
     *(int64_t *)user = event->ts;
@@ -319,13 +387,21 @@ static int64_t first_seen(struct daemon *daemon, const struct flow *flow)
     int64_t seen = 0;
 
     if (!project)
-        return 0;
+        return INBOX_SEEN_UNKNOWN;
     memcpy(name, project->r.name, sizeof(name));
     projects_unlock(daemon->projects);
+    if (!may_look(store(daemon)))
+        return INBOX_SEEN_UNKNOWN;
     query.project = name;
     query.subject = host_format(&flow->request.host, flow->request.port, host);
     journal_select(daemon->journal, &query, take_time, &seen, NULL);
     return seen;
+}
+
+/* What an upload gets by one answer. */
+static uint64_t more_of(const struct flow *flow)
+{
+    return flow->verdict.caps.hour == UINT64_MAX ? UPLOAD_MORE : flow->verdict.caps.hour;
 }
 
 static struct held *make_held(struct daemon *daemon, struct flows *flows, const struct flow *flow)
@@ -337,7 +413,7 @@ static struct held *make_held(struct daemon *daemon, struct flows *flows, const 
     held->flows = flows;
     held->flow = flow->id;
     held->question = flow->asked;
-    held->more = flow->verdict.caps.hour == UINT64_MAX ? UPLOAD_MORE : flow->verdict.caps.hour;
+    held->more = more_of(flow);
     private_address(flow->verdict.missing, &held->private_address);
     TAILQ_INSERT_TAIL(&store(daemon)->held, held, link);
     return held;
@@ -349,6 +425,7 @@ uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const stru
     struct project *project = projects_lock(daemon->projects, flow->request.project);
     struct approval_outcome outcome;
     struct inbox_settings settings;
+    int64_t passed;
     char key[INBOX_KEY_MAX], boot[17] = "";
 
     *ret_reason = REASON_NO_UI;
@@ -357,6 +434,13 @@ uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const stru
     memcpy(boot, project->r.boot, sizeof(boot));
     projects_unlock(daemon->projects);
     inbox_key(flow, key);
+    passed = take_pass(store(daemon), flow->request.project, inbox_verb(flow), key);
+    if (passed) {
+        struct flow_answer answer = {.allow = true, .bytes = more_of(flow)};
+
+        flows_answer(flows, flow->id, &answer);
+        return (uint64_t)passed;
+    }
     inbox_settings(daemon->inbox, flow->request.project, &settings);
     json_t *fields = inbox_fields(flow, first_seen(daemon, flow));
     if (flow->request.command)
@@ -407,6 +491,36 @@ void inbox_egress_withdraw(struct daemon *daemon, struct flows *flows, const str
         free(wait);
         return;
     }
+}
+
+/* ---- other rules ---- */
+
+#define OPEN_MAX 256
+
+void inbox_egress_rules(struct daemon *daemon, const char *project, const struct policy *policy)
+{
+    struct approval *approval = inbox_approval(daemon->inbox);
+    const struct approval_request *list[OPEN_MAX];
+    int64_t decided[OPEN_MAX];
+    size_t count = approval_list(approval, list, OPEN_MAX), n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct verdict verdict;
+        struct about about;
+
+        if (strcmp(list[i]->project, project) != 0 || strcmp(list[i]->owner, OWNER) != 0 ||
+            strcmp(list[i]->verb, "CONNECT") != 0)
+            continue;
+        if (read_about(list[i], &about, NULL) == 0) {
+            policy_decide(policy, &about.request, NULL, 0, &verdict);
+            if (verdict.effect != VERDICT_ASK)
+                decided[n++] = list[i]->id;
+        }
+        json_decref(about.fields);
+    }
+    for (size_t i = 0; i < n; i++)
+        approval_decided(approval, decided[i]);
+    approval_rules_changed(approval, project, (int64_t)policy_generation(policy));
 }
 
 /* ---- N.request.hutch.internal ---- */
@@ -462,6 +576,7 @@ int inbox_egress_create(struct daemon *daemon, struct error **err)
 
     TAILQ_INIT(&egress->held);
     TAILQ_INIT(&egress->replies);
+    TAILQ_INIT(&egress->passes);
     daemon->inbox_egress = egress;
     inbox_add_owner(daemon->inbox, &owner);
     return state_grants_load(daemon->state, on_stored_grant, egress, err);
@@ -473,6 +588,8 @@ void inbox_egress_destroy(struct daemon *daemon)
 
     if (!egress)
         return;
+    while (!TAILQ_EMPTY(&egress->passes))
+        free_pass(egress, TAILQ_FIRST(&egress->passes));
     free(egress->grants);
     free(egress);
     daemon->inbox_egress = NULL;

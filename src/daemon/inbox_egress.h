@@ -18,6 +18,8 @@ void inbox_egress_used(struct daemon *daemon, const struct grant *grant);
 void inbox_egress_wait(struct daemon *daemon, const char *project, struct flows *flows, uint64_t flow,
                        uint64_t id);
 
+/* The project has other rules now: questions that they decide are gone, the others are about them. */
+void inbox_egress_rules(struct daemon *daemon, const char *project, const struct policy *policy);
 /* A session ended, or (session NULL) a boot, or a snapshot was gone back to: its grants end. */
 void inbox_egress_ended(struct daemon *daemon, const char *project, const char *session);
 /* The project is removed: all of its grants. */

@@ -135,8 +135,10 @@ static json_t *site(const struct flow *flow, int64_t seen_ns)
     const char *words;
 
     host_display_init(&display, &flow->request.host);
-    json_t *object = json_pack("{s:s, s:b, s:o}", "host", display.text, "uploads", flow->verdict.uploads,
-                               "seen_ns", seen_ns ? json_integer(seen_ns) : json_null());
+    json_t *object = json_pack("{s:s, s:b}", "host", display.text, "uploads", flow->verdict.uploads);
+
+    if (seen_ns != INBOX_SEEN_UNKNOWN)
+        json_object_set_new(object, "seen_ns", seen_ns ? json_integer(seen_ns) : json_null());
     if (display.decoded)
         json_object_set_new(object, "decoded", json_string(display.decoded));
     if (display.registrable)

@@ -8,7 +8,8 @@
 
 #include <jansson.h>
 
-#define INBOX_KEY_MAX 1024
+#define INBOX_KEY_MAX      1024
+#define INBOX_SEEN_UNKNOWN (-1)
 
 /* "CONNECT", "PRIVATE", "REQUEST", "UPLOAD": the closed list of verbs. */
 const char *inbox_verb(const struct flow *flow);
@@ -18,7 +19,7 @@ enum approval_tier inbox_tier(const struct flow *flow);
 /* 1 << enum approval_scope. */
 unsigned inbox_scopes(const struct flow *flow);
 /* One JSON object (doc/protocol.md "requests"): new reference. seen_ns: when the host was reached first from
- * this project, 0: never. */
+ * this project, 0: never, INBOX_SEEN_UNKNOWN: nobody has looked. */
 json_t *inbox_fields(const struct flow *flow, int64_t seen_ns);
 
 #endif

@@ -21,12 +21,15 @@ hutchd_SOURCES = %D%/main.c
 hutchd_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 hutchd_LDADD = $(DAEMON_LIBS)
 
-DAEMON_TESTS = tests/unit/test_daemon_state tests/unit/test_daemon_project tests/unit/test_daemon_rules
+DAEMON_TESTS = tests/unit/test_daemon_state tests/unit/test_daemon_project tests/unit/test_daemon_rules tests/unit/test_inbox_egress
 check_PROGRAMS += $(DAEMON_TESTS)
 TESTS += $(DAEMON_TESTS)
 tests_unit_test_daemon_rules_SOURCES = tests/unit/test_daemon_rules.c
 tests_unit_test_daemon_rules_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_rules_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_inbox_egress_SOURCES = tests/unit/test_inbox_egress.c $(egress_test_world)
+tests_unit_test_inbox_egress_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
+tests_unit_test_inbox_egress_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_daemon_state_SOURCES = tests/unit/test_daemon_state.c
 tests_unit_test_daemon_state_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_state_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

@@ -341,6 +341,7 @@ void way_reload(struct way *way)
     policy_unref(way->policy);
     way->policy = policy_ref(policy);
     flows_set_policy(now(way), policy);
+    inbox_egress_rules(way->daemon, way->id, policy);
     plan_tick(way);
 }
 

@@ -47,6 +47,20 @@ static void judge_open(struct flows *flows, struct flow *flow)
     flow_cut(flows, flow, reason_name(REASON_CHANGED));
 }
 
+/* A question that the new rules ask too stays the same question, under its number. */
+static bool still_asked(struct flows *flows, struct flow *flow)
+{
+    struct verdict verdict;
+
+    if (flow->state != FLOW_STATE_HELD || flow->asked != FLOW_ASK_OPEN || flow->verdict.budget)
+        return false;
+    flow_decide_now(flows, flow, &verdict);
+    if (verdict.effect != VERDICT_ASK || verdict.proto != flow->verdict.proto)
+        return false;
+    flow_keep_verdict(flows, flow, &verdict);
+    return true;
+}
+
 static void judge_again(struct flows *flows, struct flow *flow)
 {
     if (flow->reserved || flow->state == FLOW_STATE_ENDING)
@@ -55,6 +69,8 @@ static void judge_again(struct flows *flows, struct flow *flow)
         judge_open(flows, flow);
         return;
     }
+    if (still_asked(flows, flow))
+        return;
     flow_leave_question(flows, flow);
     flow_leave_work(flows, flow);
     flow->state = FLOW_STATE_NEW;

@@ -161,7 +161,10 @@ gives "exec --thaw of a machine that runs" 0 "$hutch" exec box -u "$(id -un)" --
 # ---- its end ----
 kill_daemon
 question CONNECT last.test:443/tls last.test:443 routine $all waiting
+question CONNECT ruled.test:443/tls ruled.test:443 routine $all waiting
 start_daemon
+gives "a rule" 0 "$hutch" rule add box 'allow ruled.test'
+is "  takes away the question that it decides" gone "$(state_of 8)"
 is "a question" waiting "$(state_of 7)"
 gives "stop" 0 "$hutch" stop box
 is "  outlives the machine's run" waiting "$(state_of 7)"
