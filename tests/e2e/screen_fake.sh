@@ -102,13 +102,16 @@ is "  the terminal is as it was" "$(cat "$home/stty.before")" "$(cat "$home/stty
 see "  with the shell" "prompt>"
 rm -f "$home/stty.after"
 
-for signal in HUP:129 TERM:143 INT:130; do
+modes() { tmux display -p -t :0 '#{alternate_on} #{mouse_any_flag} #{cursor_flag}'; }
+has_modes() { [ "$(modes)" = "0 0 1" ]; }
+for signal in HUP:129 TERM:143 INT:130 KILL:137; do
     run "$hutch"
     see "the screen again" "> box"
     kill "-${signal%:*}" "$(screen_pid)"
     see "  SIG${signal%:*} ends it" "status=${signal#*:}."
     within 10 has_settings
     is "  the terminal is as it was" "$(cat "$home/stty.before")" "$(cat "$home/stty.after")"
+    if within 10 has_modes; then pass "  no mode is left"; else fail "  no mode is left" "$(modes)"; fi
     rm -f "$home/stty.after"
 done
 

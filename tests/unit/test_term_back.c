@@ -324,6 +324,12 @@ static void by_kill(void)
     kill(getpid(), SIGTERM);
 }
 
+/* Nothing runs in it any more. */
+static void by_kill_9(void)
+{
+    kill(0, SIGKILL);
+}
+
 static void by_segv(void)
 {
     raise(SIGSEGV);
@@ -375,9 +381,9 @@ static const struct {
     void (*leave)(void);
     int signal; /* 0: exit status 7 */
 } ways[] = {
-    {by_exit, 0},        {by_kill, SIGTERM},      {by_segv, SIGSEGV},
-    {by_fault, SIGSEGV}, {by_abort, SIGABRT},     {by_hangup, SIGHUP},
-    {by_quit, SIGQUIT},  {by_child_exit, SIGILL}, {by_overflow, SIGSEGV},
+    {by_exit, 0},           {by_kill, SIGTERM},   {by_segv, SIGSEGV}, {by_fault, SIGSEGV},
+    {by_abort, SIGABRT},    {by_hangup, SIGHUP},  {by_quit, SIGQUIT}, {by_child_exit, SIGILL},
+    {by_overflow, SIGSEGV}, {by_kill_9, SIGKILL},
 };
 
 /* In a process of its own whose terminal it is. */
@@ -397,6 +403,14 @@ static void child_of(struct outer *outer, void (*leave)(void))
     _exit(99);
 }
 
+static bool given_back(struct outer *outer, const struct termios *before)
+{
+    struct termios now;
+    memset(&now, 0, sizeof(now));
+    outer_pump(outer);
+    return !outer->alternate && tcgetattr(outer->slave, &now) == 0 && memcmp(before, &now, sizeof(now)) == 0;
+}
+
 static void every_way_out_gives_it_back(void **state)
 {
     (void)state;
@@ -414,6 +428,8 @@ static void every_way_out_gives_it_back(void **state)
             poll(&poller, 1, 20);
             outer_pump(&outer);
         }
+        for (int turn = 0; turn < 500 && !given_back(&outer, &before); turn++)
+            poll(&poller, 1, 20); /* by another process, when this one was killed */
         outer_sync(&outer);
         assert_true(outer_logged(&outer, "\x1b[?1003h"));
         assert_true(outer_logged(&outer, "#####"));

@@ -1,7 +1,7 @@
 noinst_LIBRARIES += libterm.a
 libterm_a_SOURCES = \
-	%D%/term.c %D%/term.h %D%/tty.c %D%/tty.h %D%/screen.c %D%/screen.h \
-	%D%/input.c %D%/input.h %D%/sequence.c %D%/sequence.h %D%/osc.c %D%/osc.h \
+	%D%/term.c %D%/term.h %D%/tty.c %D%/tty.h %D%/rescue.c %D%/rescue.h \
+	%D%/screen.c %D%/screen.h %D%/input.c %D%/input.h %D%/sequence.c %D%/sequence.h %D%/osc.c %D%/osc.h \
 	%D%/pairs.c %D%/pairs.h %D%/palette.c %D%/palette.h %D%/theme.c %D%/theme.h
 libterm_a_CFLAGS = $(AM_CFLAGS) $(CURSES_CFLAGS)
 

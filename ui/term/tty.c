@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/words.h"
+#include "ui/term/rescue.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <time.h>
 
@@ -19,18 +21,25 @@
 /* Written at once to a descriptor that may block. */
 #define CHUNK 512
 
-/* Of the process, since a signal's handler must find it. The way back is written in one of two places, and
- * told by one store. */
+/* The way back, written in one of two places and told by one store. Shared with the process that goes it when
+ * this one was killed. */
+struct way {
+    struct termios saved;
+    char bytes[2][TTY_BACK_MAX];
+    size_t len[2];
+    volatile sig_atomic_t now;
+    volatile sig_atomic_t active;
+};
+static struct way own_way, *way = &own_way;
+
+/* Of the process, since a signal's handler must find it. */
 static struct {
     int in, out; /* the person's; not ours to close */
     int own;     /* our own opening of `out`, which does not block; -1: there is none */
-    struct termios saved;
-    char back[2][TTY_BACK_MAX];
-    size_t back_len[2];
-    volatile sig_atomic_t back_now;
-    volatile sig_atomic_t active;
     pid_t owner;
+    pid_t group, shell; /* process groups: ours, and that of who started us */
     bool prepared;
+    struct rescue rescue;
     struct buf queue;
 } tty = {.in = -1, .out = -1, .own = -1};
 
@@ -72,29 +81,39 @@ static int out_fd(void)
 }
 
 /* The way back; a handler may call it. Only the process that took the terminal, and only in its foreground:
- * else it is somebody else's by now. */
-static void give_back(int when)
+ * else it is somebody else's by now. `dead`: of a process that was killed; a shell that was faster has set
+ * the terminal itself, but knows nothing of what it was told. */
+static void give_back(int when, bool dead)
 {
-    if (!tty.active || tty.owner != getpid())
+    if (!way->active || tty.owner != getpid())
         return;
-    tty.active = 0;
+    way->active = 0;
     pid_t foreground = tcgetpgrp(tty.in);
-    if (foreground > 0 && foreground != getpgrp())
+    bool ours = foreground <= 0 || foreground == tty.group;
+    if (!ours && !(dead && foreground == tty.shell))
         return;
-    int now = (int)tty.back_now;
-    write_some(out_fd(), tty.back[now], tty.back_len[now], BACK_MS);
-    tcsetattr(tty.in, when, &tty.saved);
+    int now = (int)way->now;
+    write_some(out_fd(), way->bytes[now], way->len[now], BACK_MS);
+    if (ours)
+        tcsetattr(tty.in, when, &way->saved);
+}
+
+/* In the process that outlives this one. */
+static void give_for_dead(void)
+{
+    tty.owner = getpid();
+    give_back(TCSANOW, true);
 }
 
 static void on_exit_give(void)
 {
-    give_back(TCSANOW);
+    give_back(TCSANOW, false);
 }
 
 static void on_fatal(int number)
 {
     int sys = errno;
-    give_back(TCSANOW);
+    give_back(TCSANOW, false);
     for (size_t i = 0; i < countof(fatals); i++)
         if (fatals[i].number == number)
             sigaction(number, &before[i], NULL);
@@ -128,15 +147,15 @@ static void signals_give(void)
 
 static int set_raw(struct error **err)
 {
-    if (tcgetattr(tty.in, &tty.saved) < 0)
+    if (tcgetattr(tty.in, &way->saved) < 0)
         return error_set_errno(err, errno, _("the terminal cannot be read"));
-    struct termios raw = tty.saved;
+    struct termios raw = way->saved;
     cfmakeraw(&raw);
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    tty.active = 1;
+    way->active = 1;
     if (tcsetattr(tty.in, TCSADRAIN, &raw) < 0) {
-        tty.active = 0;
+        way->active = 0;
         return error_set_errno(err, errno, _("the terminal cannot be set"));
     }
     return 0;
@@ -152,6 +171,18 @@ int tty_check(int fd_in, int fd_out, struct error **err)
                         : _("the screen needs a terminal, and standard input is none"));
 }
 
+/* Once a process. Without shared memory nobody goes the way back for it when it is killed. */
+static void prepare(void)
+{
+    if (tty.prepared)
+        return;
+    tty.prepared = true;
+    atexit(on_exit_give);
+    void *shared = mmap(NULL, sizeof(*way), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared != MAP_FAILED)
+        way = shared;
+}
+
 int tty_take(int fd_in, int fd_out, struct error **err)
 {
     require(tty.in < 0);
@@ -165,11 +196,12 @@ int tty_take(int fd_in, int fd_out, struct error **err)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd_out);
     tty.own = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     tty.owner = getpid();
+    tty.group = getpgrp();
+    tty.shell = getpgid(getppid());
     buf_init(&tty.queue, TTY_PENDING_MAX);
-    tty.back_len[0] = tty.back_len[1] = 0;
-    if (!tty.prepared)
-        atexit(on_exit_give);
-    tty.prepared = true;
+    prepare();
+    way->len[0] = way->len[1] = 0;
+    rescue_start(&tty.rescue, (int[]){fd_in, fd_out, tty.own}, tty.own < 0 ? 2 : 3, give_for_dead);
     signals_take();
     int rc = set_raw(err);
     if (rc < 0)
@@ -179,31 +211,32 @@ int tty_take(int fd_in, int fd_out, struct error **err)
 
 void tty_set_back(const void *bytes, size_t len)
 {
-    int next = !tty.back_now;
+    int next = !way->now;
     if (len > TTY_BACK_MAX)
         len = TTY_BACK_MAX;
-    memcpy(tty.back[next], bytes, len);
-    tty.back_len[next] = len;
-    tty.back_now = next;
+    memcpy(way->bytes[next], bytes, len);
+    way->len[next] = len;
+    way->now = next;
 }
 
 void tty_give(void)
 {
-    if (!tty.active)
+    if (!way->active)
         return;
     tty_write(NULL, 0, BACK_MS);
     buf_consume(&tty.queue, tty.queue.len);
-    give_back(TCSADRAIN);
+    give_back(TCSADRAIN, false);
 }
 
 int tty_again(struct error **err)
 {
-    return tty.active ? 0 : set_raw(err);
+    return way->active ? 0 : set_raw(err);
 }
 
 void tty_finish(void)
 {
     tty_give();
+    rescue_stop(&tty.rescue);
     signals_give();
     buf_finish(&tty.queue);
     if (tty.own >= 0)
@@ -250,5 +283,5 @@ void tty_size(int *ret_rows, int *ret_columns)
 
 bool tty_erase_is_bs(void)
 {
-    return tty.saved.c_cc[VERASE] == 0x08;
+    return way->saved.c_cc[VERASE] == 0x08;
 }

@@ -1,6 +1,6 @@
 /* tty.h: the terminal device: raw mode, bytes out without blocking, and the way back on every way out: also
- * from a fatal signal and from exit. One at a time, as a process has one terminal. What is not in here: kill
- * -9 leaves nothing to us. */
+ * from a fatal signal, from exit, and from kill -9, after which a second process goes it (rescue.h). One at a
+ * time, as a process has one terminal. */
 #ifndef HUTCH_UI_TERM_TTY_H
 #define HUTCH_UI_TERM_TTY_H
 
