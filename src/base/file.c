@@ -14,19 +14,17 @@
 #define TREE_DEPTH_MAX 256
 #define READ_STEP      65536
 
-int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len, struct error **err)
+/* Reads what is behind fd, named path. */
+static int read_all(int fd, const char *path, const struct stat *st, size_t limit, char **ret_data,
+                    size_t *ret_len, struct error **err)
 {
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return error_set_errno(err, errno, "cannot open \"%s\"", path);
     size_t cap = 0, len = 0;
     autofree char *data = NULL;
     for (;;) {
         /* The size is a guess only: files of /proc say 0, others grow meanwhile. */
         if (len + 1 >= cap) {
-            cap = !cap && st.st_size > 0 && (uint64_t)st.st_size < limit ? (size_t)st.st_size + 2
-                                                                         : cap * 2 + READ_STEP;
+            cap = !cap && st->st_size > 0 && (uint64_t)st->st_size < limit ? (size_t)st->st_size + 2
+                                                                           : cap * 2 + READ_STEP;
             data = xrealloc(data, cap, 1);
         }
         size_t want = cap - len - 1;
@@ -46,6 +44,27 @@ int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len, 
     if (ret_len)
         *ret_len = len;
     return 0;
+}
+
+int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len, struct error **err)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_set_errno(err, errno, "cannot open \"%s\"", path);
+    return read_all(fd, path, &st, limit, ret_data, ret_len, err);
+}
+
+int file_read_regular(const char *path, size_t limit, char **ret_data, size_t *ret_len, struct error **err)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_set_errno(err, errno, "cannot open \"%s\"", path);
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) /* a folder says so itself */
+        return error_set(err, ERROR_INVALID, "\"%s\" is no regular file; put a text file there, or remove it",
+                         path);
+    return read_all(fd, path, &st, limit, ret_data, ret_len, err);
 }
 
 /* The folder of a path, for its fsync. Caller frees. */

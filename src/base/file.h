@@ -11,6 +11,9 @@
 
 /* Reads a file of at most limit bytes into a terminated block that the caller frees; ERROR_LIMIT beyond. */
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_len, struct error **err);
+/* The same of a file that must be one: a pipe or a device is ERROR_INVALID, and is not waited for. For what
+ * is read on a loop: settings, templates, presets. */
+int file_read_regular(const char *path, size_t limit, char **ret_data, size_t *ret_len, struct error **err);
 /* Replaces a file by write to a temporary (.NAME.XXXXXX) in the same folder, fsync, rename, fsync of the
  * folder. The old content or the new is there at every moment; a symbolic link is replaced itself. mode is
  * set whatever the umask. */

@@ -15,7 +15,7 @@ char *screen_settings_read(struct screen *screen, struct error **err)
     size_t len = 0;
     if (!screen->settings_path)
         screen->settings_path = file_join(screen->client->paths->config, SETTINGS_NAME);
-    if (file_read(screen->settings_path, SETTINGS_MAX, &text, &len, &own) == 0)
+    if (file_read_regular(screen->settings_path, SETTINGS_MAX, &text, &len, &own) == 0)
         return text;
     if (own->code == ERROR_NOT_FOUND) {
         error_free(own);

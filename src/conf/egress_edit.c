@@ -129,7 +129,7 @@ static int read_text(const char *path, enum key_kind kind, bool must, char **ret
                      struct ini **ret_ini, struct error **err)
 {
     auto(error) struct error *why = NULL;
-    int r = file_read(path, INI_FILE_MAX, ret_data, ret_len, &why);
+    int r = file_read_regular(path, INI_FILE_MAX, ret_data, ret_len, &why);
     if (r == -ERROR_NOT_FOUND && !must) {
         *ret_data = xstrdup("");
         *ret_len = 0;

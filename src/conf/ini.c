@@ -438,7 +438,7 @@ int ini_load(const char *path, enum key_kind kind, struct ini **ret_ini, struct 
 {
     autofree char *data = NULL;
     size_t len;
-    int r = file_read(path, INI_FILE_MAX, &data, &len, err);
+    int r = file_read_regular(path, INI_FILE_MAX, &data, &len, err);
     return r < 0 ? r : ini_read(path, data, len, kind, ret_ini, err);
 }
 

@@ -240,7 +240,7 @@ int template_load(const struct paths *paths, const char *name, struct template *
     if (r < 0 || (r = take_fields(template, ini, err)) < 0)
         return r;
     autofree char *recipe = xasprintf("%s/%s.sh", paths->templates, template->distribution);
-    r = file_read(recipe, RECIPE_MAX, &template->recipe, NULL, err);
+    r = file_read_regular(recipe, RECIPE_MAX, &template->recipe, NULL, err);
     if (r < 0) {
         error_hint(err, "hutch's own files are incomplete: install it again");
         return r;

@@ -97,6 +97,26 @@ static void files_are_read_up_to_the_limit(void **state)
     assert_error(file_read("/dev/zero", 100000, &data, &len, &err), ERROR_LIMIT, "/dev/zero");
 }
 
+static void settings_are_regular_files(void **state)
+{
+    autofree char *path = file_join(*state, "pipe");
+    autofree char *file = file_join(*state, "f");
+    char *data = NULL;
+    size_t len = 7;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(10); /* nobody writes into it */
+    assert_error(file_read_regular(path, 10, &data, &len, &err), ERROR_INVALID, "no regular file");
+    alarm(0);
+    assert_error(file_read_regular("/dev/zero", 10, &data, &len, &err), ERROR_INVALID, "/dev/zero");
+    assert_error(file_read_regular(*state, 10, &data, &len, &err), ERROR_IO, *state);
+    assert_null(data);
+    put_file(*state, "f", "12");
+    assert_error(file_read_regular(file, 1, &data, &len, &err), ERROR_LIMIT, file);
+    assert_ok(file_read_regular(file, 2, &data, &len, &err));
+    assert_string_equal(data, "12");
+    free(data);
+}
+
 static void replacement_sets_content_and_mode(void **state)
 {
     autofree char *path = file_join(*state, "f");
@@ -488,6 +508,7 @@ int main(int argc, char **argv)
         return print_programs();
     const struct CMUnitTest tests[] = {
         scratch_test(files_are_read_up_to_the_limit),
+        scratch_test(settings_are_regular_files),
         scratch_test(replacement_sets_content_and_mode),
         scratch_test(replacement_survives_kills),
         scratch_test(failed_replacement_leaves_the_old),
