@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The name under the cursor of the projects. */
 static char *cursor_name(struct screen *screen)
@@ -161,6 +162,28 @@ static void test_bad_expression_is_said(void **state)
     screen_assert(screen, "is no regular expression", true);
     screen_keys(screen, "Esc");
     assert_int_equal(screen->app->input_use, INPUT_NONE);
+}
+
+/* Each would take minutes or all memory. */
+static void test_costly_expressions_are_refused(void **state)
+{
+    struct screen *screen = *state;
+    struct list *list = &screen->app->lists[VIEW_TIMELINE];
+    static const char *const costly[] = {"a{1,255}{1,255}{1,255}", "((a{99}){,99}){99}",
+                                         "x{99999999999999999999}", "(.*)\\1\\1b"};
+    static const char *const said[] = {"repeats more than", "repeats more than", "repeats more than",
+                                       "cannot be used here"};
+    alarm(20);
+    for (size_t i = 0; i < countof(costly); i++) {
+        auto(error) struct error *err = NULL;
+        assert_int_equal(pattern_set(&list->search, costly[i], false, &err), -ERROR_INVALID);
+        assert_non_null(strstr(err->message, said[i]));
+        assert_false(list->search.on);
+    }
+    static const char *const cheap[] = {"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a\\{5000}", "(a*)*b", "\\\\1"};
+    for (size_t i = 0; i < countof(cheap); i++)
+        assert_int_equal(pattern_set(&list->search, cheap[i], false, NULL), 0);
+    alarm(0);
 }
 
 static void test_search_goes_round(void **state)
@@ -328,6 +351,7 @@ int main(void)
         TEST(test_filter_judges_what_comes_later),
         TEST(test_long_lists_are_filtered_in_slices),
         TEST(test_bad_expression_is_said),
+        TEST(test_costly_expressions_are_refused),
         TEST(test_search_goes_round),
         TEST(test_rows_fold),
         TEST(test_follow_stays_at_the_newest),

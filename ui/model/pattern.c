@@ -5,9 +5,11 @@
 #include "base/words.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define PATTERN_MAX 256
+#define PATTERN_MAX    256
+#define PATTERN_COPIES 1000 /* what {n,m} makes of a part, all of an expression multiplied */
 
 void pattern_clear(struct pattern *pattern)
 {
@@ -24,6 +26,43 @@ static bool has_capitals(const char *text)
         if (isupper((unsigned char)*text))
             return true;
     return false;
+}
+
+/* The larger number of "{n,m}" at text, at least 1; what is none is 1. */
+static unsigned long copies_of(const char *text)
+{
+    unsigned long most = 1;
+    for (text++; isdigit((unsigned char)*text) || *text == ','; text++) {
+        if (*text == ',')
+            continue;
+        char *end;
+        unsigned long n = strtoul(text, &end, 10);
+        most = n > most ? n : most;
+        text = end - 1;
+    }
+    return most;
+}
+
+/* The C library copies a part for each repetition, and tries every way of a back-reference: either can take
+ * all memory or all time for a few characters. */
+static int check_cost(const char *body, struct error **err)
+{
+    unsigned long copies = 1;
+    for (const char *at = body; *at; at++) {
+        if (*at == '\\' && at[1]) {
+            at++;
+            if (*at >= '1' && *at <= '9')
+                return error_set(err, ERROR_INVALID,
+                                 _("\"%s\": \\%c, what a group found, cannot be used here"), body, *at);
+        } else if (*at == '{') {
+            unsigned long more = copies_of(at);
+            if (more > PATTERN_COPIES || copies * more > PATTERN_COPIES)
+                return error_set(err, ERROR_INVALID, _("\"%s\" repeats more than %d times"), body,
+                                 PATTERN_COPIES);
+            copies *= more;
+        }
+    }
+    return 0;
 }
 
 int pattern_set(struct pattern *pattern, const char *text, bool inversion, struct error **err)
@@ -47,6 +86,9 @@ int pattern_set(struct pattern *pattern, const char *text, bool inversion, struc
     }
     new.plain = !body[strcspn(body, ".*+?()[]{}|^$\\")];
     if (!new.plain) {
+        int costs = check_cost(body, err);
+        if (costs < 0)
+            return costs;
         int rc = regcomp(&new.regex, body, REG_EXTENDED | (has_capitals(body) ? 0 : REG_ICASE));
         if (rc) {
             char words[120];
