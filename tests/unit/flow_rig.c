@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "wire/hello.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,8 +31,8 @@ static void give_port(struct rig *rig, uint32_t id)
     if (id != PORT_EGRESS)
         return;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    cleanup_close(&rig->guest_fd);
-    rig->guest_fd = pair[0];
+    cleanup_close(&rig->guest.fd);
+    rig->guest.fd = pair[0];
     channel_send(rig->hutchd, &message, sizeof(message), pair[1]);
 }
 
@@ -151,113 +150,15 @@ struct wmsg_flow_end rig_ended(struct rig *rig, uint64_t flow, enum flow_end end
 
 /* ---- the guest ---- */
 
-static void on_head(struct h2_stream *stream, const struct h2_head *head, void *user)
-{
-    ((struct rig_stream *)user)->status = head->status;
-}
-
-static void on_data(struct h2_stream *stream, const uint8_t *data, size_t len, void *user)
-{
-    struct rig_stream *s = user;
-
-    assert_int_equal(buf_append(&s->in, data, len, NULL), 0);
-    if (s->paused)
-        s->unconsumed += len;
-    else
-        h2_stream_consumed(stream, len);
-}
-
-static void on_end(struct h2_stream *stream, void *user)
-{
-    ((struct rig_stream *)user)->ended = true;
-}
-
-static void on_close(struct h2_stream *stream, uint32_t code, void *user)
-{
-    struct rig_stream *s = user;
-
-    s->stream = NULL;
-    s->closed = true;
-    s->code = code;
-}
-
 void rig_connect(struct rig *rig, struct rig_stream *s, const char *authority, const struct h2_field *fields,
                  size_t count)
 {
-    static const struct h2_stream_ops ops = {
-        .on_head = on_head, .on_data = on_data, .on_end = on_end, .on_close = on_close};
-    static const struct h2_field usual[] = {{"hutch-entrance", "connect"}, {"hutch-claim", "{}"}};
-
-    *s = (struct rig_stream){0};
-    buf_init(&s->in, 0);
-    s->stream = h2_request(link_session(rig->guest), "CONNECT", NULL, authority, fields ? fields : usual,
-                           fields ? count : countof(usual), true, &ops, s, NULL);
-    assert_non_null(s->stream);
+    flow_guest_connect(&rig->guest, s, authority, fields, count);
 }
 
 void rig_write(struct rig *rig, struct rig_stream *s, const void *data, size_t len)
 {
-    for (size_t at = 0; at < len;) {
-        size_t n = s->stream ? h2_stream_write(s->stream, (const uint8_t *)data + at, len - at) : len - at;
-        at += n;
-        if (at < len)
-            uv_run(&rig->loop, UV_RUN_ONCE);
-    }
-}
-
-void rig_end(struct rig_stream *s)
-{
-    h2_stream_end(s->stream);
-}
-
-void rig_reset(struct rig_stream *s)
-{
-    h2_stream_reset(s->stream, H2_CANCEL);
-}
-
-const char *rig_text(struct rig_stream *s)
-{
-    require(buf_append(&s->in, "", 1, NULL) == 0);
-    s->in.len--;
-    return (const char *)buf_data(&s->in);
-}
-
-void rig_free(struct rig_stream *s)
-{
-    if (s->stream)
-        h2_stream_set_ops(s->stream, NULL, NULL);
-    buf_finish(&s->in);
-}
-
-static void on_over(struct link *link, const struct error *err, void *user)
-{
-    ((struct rig *)user)->over = true;
-}
-
-/* Reads hellos until one is whole, answers, begins HTTP/2. */
-static void greet(struct rig *rig)
-{
-    static const struct link_ops ops = {.on_over = on_over};
-    struct hello_guest hello;
-    uint8_t bytes[512], reply[HELLO_REPLY_SIZE];
-    struct buf pass;
-    int ready = 0;
-
-    hello_guest_init(&hello);
-    buf_init(&pass, 0);
-    while (!ready) {
-        ssize_t n = -1;
-        assert_true(rig_until(rig, (n = recv(rig->guest_fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0, 10000));
-        ready = hello_guest_receive(&hello, bytes, (size_t)n, &pass);
-    }
-    hello_guest_reply(&hello, reply);
-    assert_int_equal(send(rig->guest_fd, reply, sizeof(reply), 0), sizeof(reply));
-    buf_finish(&pass);
-    struct h2_options options = {.trusted = true};
-    assert_int_equal(
-        link_create(&rig->loop, rig->guest_fd, H2_CLIENT, &options, &ops, rig, NULL, 0, &rig->guest, NULL),
-        0);
-    rig->guest_fd = -1;
+    flow_guest_write(&rig->guest, s, data, len);
 }
 
 /* ---- both ---- */
@@ -273,7 +174,7 @@ void rig_start(struct rig *rig)
     struct wmsg_running running = {.type = WMSG_RUNNING, .running = 1};
     int pair[2];
 
-    *rig = (struct rig){.guest_fd = -1};
+    *rig = (struct rig){.guest = {.loop = &rig->loop, .fd = -1}};
     assert_int_equal(uv_loop_init(&rig->loop), 0);
     uv_timer_init(&rig->loop, &rig->tick);
     uv_timer_start(&rig->tick, on_tick, 20, 20);
@@ -282,8 +183,9 @@ void rig_start(struct rig *rig)
     assert_int_equal(channel_create(&rig->loop, pair[0], RIG_MESSAGE_MAX, &ops, rig, &rig->hutchd, NULL), 0);
     rig_tell(rig, &setup, sizeof(setup));
     rig_tell(rig, &running, sizeof(running));
-    assert_true(rig_until(rig, rig->guest_fd >= 0, 10000));
-    greet(rig);
+    assert_true(rig_until(rig, rig->guest.fd >= 0, 10000));
+    flow_guest_greet(&rig->guest);
+    flow_guest_begin(&rig->guest);
 }
 
 static void close_any(uv_handle_t *handle, void *arg)
@@ -294,12 +196,10 @@ static void close_any(uv_handle_t *handle, void *arg)
 
 void rig_stop(struct rig *rig)
 {
-    if (rig->guest)
-        link_close(rig->guest, false);
+    flow_guest_leave(&rig->guest);
     uv_run(&rig->loop, UV_RUN_NOWAIT);
     channel_close(rig->hutchd);
     uv_run(&rig->loop, UV_RUN_NOWAIT);
     uv_walk(&rig->loop, close_any, NULL);
-    cleanup_close(&rig->guest_fd);
     free(rig->messages);
 }

@@ -3,29 +3,18 @@
 #ifndef HUTCH_TESTS_FLOW_RIG_H
 #define HUTCH_TESTS_FLOW_RIG_H
 
-#include "base/buf.h"
-#include "wire/link.h"
+#include "flow_guest.h"
+
 #include "worker/flow.h"
 
 #define RIG_MESSAGE_MAX 4096
-
-struct rig_stream {
-    struct h2_stream *stream; /* NULL: closed */
-    int status;
-    bool ended, closed, paused;
-    uint32_t code;
-    struct buf in;
-    size_t unconsumed;
-};
 
 struct rig {
     uv_loop_t loop;
     uv_timer_t tick;
     struct worker worker;
     struct channel *hutchd;
-    struct link *guest;
-    int guest_fd; /* before the link */
-    bool over;    /* the guest's link */
+    struct flow_guest guest;
     /* Messages of the worker, oldest first, without the ports' own. */
     struct rig_message {
         uint32_t type;
@@ -38,22 +27,11 @@ struct rig {
 void rig_start(struct rig *rig);
 void rig_stop(struct rig *rig);
 /* Turns the loop until the condition holds; false after ms. */
-#define rig_until(rig, condition, ms)                                                                        \
-    ({                                                                                                       \
-        uint64_t end_ = uv_hrtime() / 1000000 + (ms);                                                        \
-        bool held_;                                                                                          \
-        while (!(held_ = (condition)) && uv_hrtime() / 1000000 < end_)                                       \
-            uv_run(&(rig)->loop, UV_RUN_ONCE);                                                               \
-        held_;                                                                                               \
-    })
+#define rig_until(rig, condition, ms) loop_until(&(rig)->loop, condition, ms)
 /* A CONNECT with fields of its own; NULL fields: entrance connect, claim {}. */
 void rig_connect(struct rig *rig, struct rig_stream *s, const char *authority, const struct h2_field *fields,
                  size_t count);
 void rig_write(struct rig *rig, struct rig_stream *s, const void *data, size_t len);
-void rig_end(struct rig_stream *s);
-void rig_reset(struct rig_stream *s);
-const char *rig_text(struct rig_stream *s);
-void rig_free(struct rig_stream *s);
 
 /* The oldest message of that type is taken off; waits for it, and fails the test after 10 s. */
 const void *rig_take(struct rig *rig, uint32_t type);

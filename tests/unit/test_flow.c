@@ -312,7 +312,7 @@ static void test_no_leak(void **state)
         rig_free(&s);
         assert_true(TAILQ_EMPTY(&rig.worker.flows));
     }
-    assert_false(rig.over);
+    assert_false(rig.guest.over);
     int next = dup(STDIN_FILENO);
     assert_true(next <= before + 2);
     close(next);
