@@ -23,3 +23,16 @@ tests_unit_test_egress_flow_LDADD = $(egress_test_libs)
 tests_unit_test_egress_limits_SOURCES = tests/unit/test_egress_limits.c $(egress_test_world)
 tests_unit_test_egress_limits_CFLAGS = $(egress_test_cflags)
 tests_unit_test_egress_limits_LDADD = $(egress_test_libs)
+
+# The whole way out: a guest, a real hutch-worker, flows, dials, servers on loopback.
+WAY_TESTS = tests/unit/test_way tests/unit/test_way_hostile
+check_PROGRAMS += $(WAY_TESTS)
+TESTS += $(WAY_TESTS)
+way_rig = tests/unit/way_rig.c tests/unit/way_rig.h tests/unit/way_tools.c $(flow_guest)
+way_test_libs = libguestlink.a libegress.a libpolicy.a libwire.a libbase.a $(WIRE_LIBS) $(POLICY_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_way_SOURCES = tests/unit/test_way.c $(way_rig)
+tests_unit_test_way_CFLAGS = $(worker_test_cflags)
+tests_unit_test_way_LDADD = $(way_test_libs)
+tests_unit_test_way_hostile_SOURCES = tests/unit/test_way_hostile.c tests/lib/frames.c tests/lib/frames.h $(way_rig)
+tests_unit_test_way_hostile_CFLAGS = $(worker_test_cflags)
+tests_unit_test_way_hostile_LDADD = $(way_test_libs)
