@@ -366,6 +366,30 @@ static void test_cursor_elsewhere(void **state)
     screen_close(&screen);
 }
 
+/* Another project was there before and has the cursor: the scene's gets it when it is made. */
+static void test_cursor_goes_along(void **state)
+{
+    static const char api[] = "{\"id\":\"a\",\"name\":\"api\",\"state\":\"run\"}";
+    struct screen screen;
+    (void)state;
+    screen_open_demo(&screen, 24, 80, NULL);
+    screen_up(&screen);
+    uint64_t id = screen_asked(&screen, "GET", "/v1/projects");
+    screen_line(&screen, id, api);
+    screen_answer(&screen, id, NULL);
+    assert_string_equal(app_project(screen.app)->name, "api");
+    screen_keys(&screen, "b");
+    id = asked_for(&screen, "/v1/projects");
+    screen_line(&screen, id, api);
+    screen_line(&screen, id, project("starting"));
+    screen_answer(&screen, id, NULL);
+    screen_answer(&screen, screen_asked(&screen, "POST", "/v1/projects"), project("run"));
+    list(&screen, "run", true);
+    assert_int_equal(step_of(&screen), 2);
+    assert_string_equal(app_project(screen.app)->name, "demo");
+    screen_close(&screen);
+}
+
 /* Captions are short, and those that name acts name some with a key. */
 static void test_captions(void **state)
 {
@@ -416,7 +440,7 @@ int main(void)
         cmocka_unit_test(test_goes_back),
         cmocka_unit_test(test_leave),
         cmocka_unit_test(test_bindings),
-        cmocka_unit_test(test_cursor_elsewhere),
+        cmocka_unit_test(test_cursor_elsewhere), cmocka_unit_test(test_cursor_goes_along),
         cmocka_unit_test(test_captions),
         cmocka_unit_test(test_sizes),
     };
