@@ -46,6 +46,20 @@ char *project_path(const char *name, const char *format, ...)
     return xasprintf("/v1/projects/%s%s", encoded, suffix);
 }
 
+int project_begin(const struct args *args, size_t needs, const char *suffix, struct client **ret_client,
+                  char **ret_path, struct error **err)
+{
+    const char *given = args->word_count > needs ? args_word(args, 0) : NULL;
+    autofree char *name = NULL;
+    int rc = client_connect(true, ret_client, err);
+
+    if (rc == 0)
+        rc = project_name(*ret_client, given, &name, err);
+    if (rc == 0)
+        *ret_path = project_path(name, "%s", suffix);
+    return rc;
+}
+
 int project_show(struct client *client, const char *name, json_t **ret_project, struct error **err)
 {
     autofree char *path = project_path(name, "%s", "");

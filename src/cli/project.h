@@ -2,9 +2,9 @@
 #ifndef HUTCH_CLI_PROJECT_H
 #define HUTCH_CLI_PROJECT_H
 
-#include "client/client.h"
-
 #include "base/words.h"
+#include "cli/args.h"
+#include "client/client.h"
 
 /* The project's name: the one given, else that of this folder or of its nearest parent. ERROR_NOT_FOUND says
  * how to name one or make one. Caller frees. */
@@ -14,6 +14,10 @@ char *project_path(const char *name, const char *format, ...) __attribute__((for
 /* A machine that stands still for a request goes on, without an answer; what was held is refused with its
  * number. Nothing if it does not. */
 int project_thaw(struct client *client, const char *name, struct error **err);
+/* For verbs whose first word may be a project: connects, and finds it by word 0 if there are more words than
+ * the verb needs, else by this folder. The path with its (encoded) suffix; the caller frees. */
+int project_begin(const struct args *args, size_t needs, const char *suffix, struct client **ret_client,
+                  char **ret_path, struct error **err);
 /* The project as GET gives it. */
 int project_show(struct client *client, const char *name, json_t **ret_project, struct error **err);
 /* The line that an emulated machine needs, and its way out; NULL when it is not emulated. */

@@ -11,22 +11,6 @@
 
 static const struct option_spec json_options[] = {{"json", 0, NULL, N_("one JSON object a line")}, {NULL}};
 
-/* Connects, and finds the project: word `at` if there are more words than the verb needs. The path of its
- * rules with a suffix; the caller frees. */
-static int begin(const struct args *args, size_t needs, const char *suffix, struct client **ret_client,
-                 char **ret_path, struct error **err)
-{
-    const char *given = args->word_count > needs ? args_word(args, 0) : NULL;
-    autofree char *name = NULL;
-    int rc = client_connect(true, ret_client, err);
-
-    if (rc == 0)
-        rc = project_name(*ret_client, given, &name, err);
-    if (rc == 0)
-        *ret_path = project_path(name, "/rules%s", suffix);
-    return rc;
-}
-
 static void print_json(json_t *line, void *user)
 {
     (void)user;
@@ -56,7 +40,7 @@ static int run_ls(const struct args *args, struct error **err)
     auto(client) struct client *client = NULL;
     auto(json) json_t *result = NULL;
     autofree char *path = NULL;
-    int rc = begin(args, 0, "", &client, &path, err);
+    int rc = project_begin(args, 0, "/rules", &client, &path, err);
 
     if (rc == 0)
         rc = client_lines(client, "GET", path, NULL, json ? print_json : add_row, &table, &result, err);
@@ -87,7 +71,7 @@ static int run_add(const struct args *args, struct error **err)
     auto(json) json_t *answer = NULL;
     autofree char *path = NULL;
     auto(json) json_t *body = json_pack("{s:s}", "rule", args_word(args, args->word_count - 1));
-    int rc = body ? begin(args, 1, "", &client, &path, err)
+    int rc = body ? project_begin(args, 1, "/rules", &client, &path, err)
                   : error_set(err, ERROR_INVALID, _("a rule is UTF-8 text"));
 
     if (rc == 0)
@@ -118,10 +102,10 @@ static int run_rm(const struct args *args, struct error **err)
 {
     const char *word = args_word(args, args->word_count - 1);
     autofree char *encoded = json_url_encode(word, strlen(word));
-    autofree char *suffix = xasprintf("/%s", encoded);
+    autofree char *suffix = xasprintf("/rules/%s", encoded);
     auto(client) struct client *client = NULL;
     autofree char *path = NULL;
-    int rc = begin(args, 1, suffix, &client, &path, err);
+    int rc = project_begin(args, 1, suffix, &client, &path, err);
 
     return rc < 0 ? rc : client_call(client, "DELETE", path, NULL, NULL, err);
 }
@@ -149,7 +133,7 @@ static int run_test(const struct args *args, struct error **err)
     auto(json) json_t *answer = NULL;
     autofree char *path = NULL;
     auto(json) json_t *body = json_pack("{s:s}", "target", args_word(args, args->word_count - 1));
-    int rc = body ? begin(args, 1, "/test", &client, &path, err)
+    int rc = body ? project_begin(args, 1, "/rules/test", &client, &path, err)
                   : error_set(err, ERROR_INVALID, _("a host's name is ASCII"));
 
     if (rc == 0)
@@ -196,7 +180,7 @@ static int run_suggest(const struct args *args, struct error **err)
 {
     auto(client) struct client *client = NULL;
     autofree char *path = NULL;
-    int rc = begin(args, 0, "/suggest", &client, &path, err);
+    int rc = project_begin(args, 0, "/rules/suggest", &client, &path, err);
 
     return rc < 0 ? rc
                   : client_lines(client, "GET", path, NULL,

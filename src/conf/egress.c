@@ -112,30 +112,12 @@ static int take_presets(struct egress_file *file, const struct ini *ini, struct 
     return 0;
 }
 
-/* "127.0.0.1:5432", "[::1]:5432" (loopback alone: a host port is of this host) or "unix:/path". */
-static int check_to(const struct ini *ini, const struct ini_entry *entry, uint64_t *ret_port,
-                    struct error **err)
-{
-    static const char *const starts[] = {"127.0.0.1:", "[::1]:"};
-    const char *to = entry->items[0];
-    *ret_port = 0;
-    if (!strncmp(to, "unix:/", 6) && to[6] && strlen(to) < 100)
-        return 0;
-    for (size_t i = 0; i < countof(starts); i++)
-        if (!strncmp(to, starts[i], strlen(starts[i])) &&
-            units_parse_number(to + strlen(starts[i]), 1, UINT16_MAX, ret_port, NULL) == 0)
-            return 0;
-    ini_error(ini, entry, err, "\"%s\" is no port of this host", to);
-    if (err)
-        error_hint(err, "write 127.0.0.1:5432, [::1]:5432 or unix:/path (at most 99 bytes)");
-    return -ERROR_INVALID;
-}
-
 static int take_host_ports(struct egress_file *file, const struct ini *ini, struct error **err)
 {
     for (size_t i = 0; i < ini->count; i++) {
         const struct ini_entry *entry = &ini->entries[i];
-        uint64_t port;
+        uint16_t port;
+        uint64_t said;
         if (strcmp(entry->section, "host-port") != 0)
             continue;
         const struct ini_entry *to = ini_find(ini, "host-port", entry->name, "to"),
@@ -144,17 +126,21 @@ static int take_host_ports(struct egress_file *file, const struct ini *ini, stru
             return ini_error(ini, entry, err, "[host-port %s] has no \"to\"", entry->name);
         if (entry != to)
             continue;
-        if (check_to(ini, to, &port, err) < 0)
-            return -ERROR_INVALID;
-        if (own && units_parse_number(own->items[0], 1, UINT16_MAX, &port, NULL) < 0)
+        if (!egress_parse_to(to->items[0], &port)) {
+            ini_error(ini, to, err, "\"%s\" is no port of this host", to->items[0]);
+            return error_hint(err, EGRESS_TO_HINT);
+        }
+        if (own && units_parse_number(own->items[0], 1, UINT16_MAX, &said, NULL) < 0)
             return ini_error(ini, own, err, "\"port\" is 1 to 65535");
+        if (own)
+            port = (uint16_t)said;
         if (!port)
             return ini_error(ini, to, err, "a socket needs \"port\": the one that the machine connects to");
         file->host_ports = xrealloc(file->host_ports, file->host_port_count + 1, sizeof(*file->host_ports));
         file->host_ports[file->host_port_count++] = (struct egress_host_port){
             .name = xstrdup(entry->name),
             .to = xstrdup(to->items[0]),
-            .port = (uint16_t)port,
+            .port = port,
             .line = to->line,
         };
     }

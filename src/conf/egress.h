@@ -86,4 +86,14 @@ int egress_add(const char *path, enum key_kind kind, enum egress_effect effect, 
  * content by now (read it again). */
 int egress_remove(const char *path, enum key_kind kind, const struct egress_line *line, struct error **err);
 
+/* Whether a host port can have this name and lead there. *port 0: that of `to`, which is set then; a socket
+ * has none. ERROR_INVALID says what would do. */
+int egress_host_port_check(const char *name, const char *to, uint16_t *port, struct error **err);
+/* Writes [host-port NAME] behind all else in a project's file. port as above. ERROR_EXISTS if the name is
+ * taken or another name leads there. */
+int egress_host_port_add(const char *path, const char *name, const char *to, uint16_t port,
+                         struct error **err);
+/* Takes the section out; comments in it stay. ERROR_NOT_FOUND. */
+int egress_host_port_remove(const char *path, const char *name, struct error **err);
+
 #endif

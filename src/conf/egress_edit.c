@@ -4,15 +4,10 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "conf/ini.h"
+#include "conf/egress_internal.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-/* A line of the file as it stands: [start, end) without its newline. */
-struct line {
-    size_t start, end, next;
-};
 
 /* Where an item goes. */
 struct spot {
@@ -21,7 +16,7 @@ struct spot {
     size_t indent_at, indent; /* how the key's last item is indented; 0: no example */
 };
 
-static bool next_line(const char *data, size_t len, size_t *pos, struct line *ret)
+bool egress_next_line(const char *data, size_t len, size_t *pos, struct egress_text_line *ret)
 {
     if (*pos >= len)
         return false;
@@ -39,7 +34,7 @@ static bool is_blank(char c)
 }
 
 /* Bytes of blanks at the left; the line's end if there is nothing else or a comment. */
-static size_t indent_of(const char *data, const struct line *line)
+static size_t indent_of(const char *data, const struct egress_text_line *line)
 {
     size_t at = line->start;
     while (at < line->end && is_blank(data[at]))
@@ -47,13 +42,13 @@ static size_t indent_of(const char *data, const struct line *line)
     return at == line->end || data[at] == '#' || data[at] == ';' ? line->end - line->start : at - line->start;
 }
 
-static bool is_section(const char *data, const struct line *line)
+static bool is_section(const char *data, const struct egress_text_line *line)
 {
     static const char text[] = "[egress]";
     return line->end - line->start >= strlen(text) && !memcmp(data + line->start, text, strlen(text));
 }
 
-static bool is_key(const char *data, const struct line *line, const char *key)
+static bool is_key(const char *data, const struct egress_text_line *line, const char *key)
 {
     size_t len = strlen(key), at = line->start + len;
     if (line->end - line->start <= len || memcmp(data + line->start, key, len) != 0)
@@ -67,9 +62,9 @@ static bool is_key(const char *data, const struct line *line, const char *key)
 static struct spot find_spot(const char *data, size_t len, const char *key)
 {
     struct spot spot = {.after = len};
-    struct line line;
+    struct egress_text_line line;
     bool in_section = false, in_key = false;
-    for (size_t pos = 0; next_line(data, len, &pos, &line);) {
+    for (size_t pos = 0; egress_next_line(data, len, &pos, &line);) {
         size_t indent = indent_of(data, &line);
         if (indent == line.end - line.start)
             continue; /* blank, or a comment */
@@ -124,8 +119,7 @@ static bool has_item(const struct ini *ini, const char *key, const char *item)
     return false;
 }
 
-/* The file's text ("" if there is none and that is no error), and that it can be read. */
-static int read_text(const char *path, enum key_kind kind, bool must, char **ret_data, size_t *ret_len,
+int egress_read_text(const char *path, enum key_kind kind, bool must, char **ret_data, size_t *ret_len,
                      struct ini **ret_ini, struct error **err)
 {
     auto(error) struct error *why = NULL;
@@ -139,8 +133,7 @@ static int read_text(const char *path, enum key_kind kind, bool must, char **ret
     return ini_read(path, *ret_data, *ret_len, kind, ret_ini, err);
 }
 
-/* Replaces the file if the new text can be read. */
-static int write_text(const char *path, enum key_kind kind, const char *text, struct error **err)
+int egress_write_text(const char *path, enum key_kind kind, const char *text, struct error **err)
 {
     auto(ini) struct ini *ini = NULL;
     struct stat st;
@@ -162,17 +155,17 @@ int egress_add(const char *path, enum key_kind kind, enum egress_effect effect, 
     if (!*item || is_blank(*item) || strchr(item, '\n') || *item == '#' || *item == ';' ||
         is_blank(item[strlen(item) - 1]))
         return error_set(err, ERROR_INVALID, "\"%s\" cannot stand in a list", item);
-    int r = read_text(path, kind, false, &data, &len, &ini, err);
+    int r = egress_read_text(path, kind, false, &data, &len, &ini, err);
     if (r < 0)
         return r;
     if (has_item(ini, key, item))
         return error_set(err, ERROR_EXISTS, "\"%s %s\" stands in %s already", key, item, path);
     autofree char *text = insert(data, len, key, item);
-    return write_text(path, kind, text, err);
+    return egress_write_text(path, kind, text, err);
 }
 
 /* The place of the item in its own line, or false: another content. */
-static bool find_item(const char *data, const struct line *line, const char *item, size_t *ret_at)
+static bool find_item(const char *data, const struct egress_text_line *line, const char *item, size_t *ret_at)
 {
     size_t len = strlen(item), end = line->end;
     while (end > line->start && is_blank(data[end - 1]))
@@ -195,11 +188,11 @@ int egress_remove(const char *path, enum key_kind kind, const struct egress_line
     autofree char *data = NULL;
     size_t len, at = 0, pos = 0;
     auto(ini) struct ini *ini = NULL;
-    struct line found = {0};
-    int r = read_text(path, kind, true, &data, &len, &ini, err), number = 0;
+    struct egress_text_line found = {0};
+    int r = egress_read_text(path, kind, true, &data, &len, &ini, err), number = 0;
     if (r < 0)
         return r;
-    while (number < line->line && next_line(data, len, &pos, &found))
+    while (number < line->line && egress_next_line(data, len, &pos, &found))
         number++;
     if (number != line->line || !find_item(data, &found, line->item, &at) ||
         !has_item(ini, egress_effect_name(line->effect), line->item)) {
@@ -216,5 +209,5 @@ int egress_remove(const char *path, enum key_kind kind, const struct egress_line
     buf_append(&out, data + until, len - until, NULL);
     autofree char *text = buf_take_string(&out);
     buf_finish(&out);
-    return write_text(path, kind, text, err);
+    return egress_write_text(path, kind, text, err);
 }

@@ -2,7 +2,7 @@ dist_man_MANS += doc/hutch-rules.5
 noinst_LIBRARIES += libconf.a
 libconf_a_SOURCES = %D%/ini.c %D%/ini.h %D%/keys.c %D%/keys.h %D%/keys.def %D%/names.c %D%/names.h \
 	%D%/template.c %D%/template.h \
-	%D%/egress.c %D%/egress.h %D%/egress_internal.h %D%/egress_edit.c %D%/preset.c \
+	%D%/egress.c %D%/egress.h %D%/egress_internal.h %D%/egress_edit.c %D%/egress_ports.c %D%/preset.c \
 	%D%/package_hosts.c %D%/package_hosts.h
 libconf_a_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS) $(CRYPTO_CFLAGS)
 

@@ -1,4 +1,4 @@
-/* Routes of the way out: live flows, rules, `rule test`. */
+/* Routes of the way out: live flows, rules, `rule test`, host ports. */
 #include "base/alloc.h"
 #include "daemon/server.h"
 #include "daemon/way.h"
@@ -8,6 +8,7 @@
 
 #define RULE_MAX   2000 /* bytes of a rule that is sent */
 #define TARGET_MAX 300
+#define NAME_LEN   300 /* of what is read: conf says what is wrong with it */
 
 /* The way of the request's project; NULL: the client has been told. */
 static struct way *request_way(const struct request *request)
@@ -129,6 +130,52 @@ static void suggest_rules(const struct request *request, json_t *body)
         reply_lines(request, way_suggest(way), NULL);
 }
 
+static void list_host_ports(const struct request *request, json_t *body)
+{
+    struct way *way = request_way(request);
+
+    (void)body;
+    if (!way)
+        return;
+    ways_reload(request->daemon);
+    reply_lines(request, way_host_ports(way), json_pack("{s:{s:s*}}", "result", "problem", way_banner(way)));
+}
+
+static void add_host_port(const struct request *request, json_t *body)
+{
+    struct way *way = request_way(request);
+    auto(error) struct error *err = NULL;
+    auto(json) json_t *answer = NULL;
+    const char *name = NULL, *to = NULL;
+    int64_t port = 0;
+
+    if (!way)
+        return;
+    if (json_get_string(body, "name", NAME_LEN, &name, &err) == 0 &&
+        json_get_string(body, "to", NAME_LEN, &to, &err) == 0 &&
+        json_opt_number(body, "port", 1, UINT16_MAX, &port, &err) == 0)
+        way_host_port_add(way, name, to, (uint16_t)port, &answer, &err);
+    if (err)
+        request_fail(request, err);
+    else
+        json_reply(request->stream, 201, answer);
+}
+
+static void remove_host_port(const struct request *request, json_t *body)
+{
+    struct way *way = request_way(request);
+    auto(error) struct error *err = NULL;
+    auto(json) json_t *answer = json_object();
+
+    (void)body;
+    if (!way)
+        return;
+    if (way_host_port_remove(way, request->args[1], &err) < 0)
+        request_fail(request, err);
+    else
+        json_reply(request->stream, 200, answer);
+}
+
 const struct route routes_way[] = {
     {"GET", "/v1/projects/?/flows", list_flows, false},
     {"GET", "/v1/projects/?/rules", list_rules, false},
@@ -136,5 +183,8 @@ const struct route routes_way[] = {
     {"DELETE", "/v1/projects/?/rules/?", remove_rule, false},
     {"GET", "/v1/projects/?/rules/suggest", suggest_rules, false},
     {"POST", "/v1/projects/?/rules/test", test_rule, true},
+    {"GET", "/v1/projects/?/host-ports", list_host_ports, false},
+    {"POST", "/v1/projects/?/host-ports", add_host_port, true},
+    {"DELETE", "/v1/projects/?/host-ports/?", remove_host_port, false},
     {0},
 };

@@ -175,11 +175,41 @@ static int take_user(struct collection *all, const struct paths *paths, struct e
     return take_lines(all, file->lines, file->line_count, origin, err);
 }
 
-static int make_policy(struct collection *all, const struct rules_input *input,
+/* Is the socket in a folder of hutch's own, by whatever way the path goes there? */
+static bool is_own_socket(const struct paths *paths, const char *to)
+{
+    static const char unix_word[] = "unix:";
+    autofree char *own = realpath(paths->run, NULL), *real = NULL;
+
+    if (strncmp(to, unix_word, strlen(unix_word)) != 0)
+        return false;
+    autofree char *folder = xstrdup(to + strlen(unix_word));
+    char *slash = strrchr(folder, '/');
+    real = realpath(folder, NULL); /* a link, too */
+    if (!real && slash) {
+        slash[slash == folder] = '\0';
+        real = realpath(folder, NULL);
+    }
+    size_t len = own ? strlen(own) : 0;
+    return own && real && !strncmp(real, own, len) && (!real[len] || real[len] == '/');
+}
+
+static int check_own(const struct paths *paths, const char *name, const char *to, struct error **err)
+{
+    if (!is_own_socket(paths, to))
+        return 0;
+    error_set(err, ERROR_DENIED, "host port \"%s\" leads to %s: a machine must not reach hutch itself", name,
+              to);
+    return error_hint(err, "take it out of the project's file, or let it lead elsewhere");
+}
+
+static int make_policy(struct collection *all, const struct paths *paths, const struct rules_input *input,
                        const struct egress_file *file, struct policy **ret_policy, struct error **err)
 {
     struct policy_options options = {.generation = input->generation, .secret_hosts = input->secret_hosts};
     int r = file->mode ? policy_mode_parse(file->mode, &options.mode, err) : 0;
+    for (size_t i = 0; r == 0 && i < file->host_port_count; i++)
+        r = check_own(paths, file->host_ports[i].name, file->host_ports[i].to, err);
     if (r < 0)
         return r;
     struct policy_host_port *ports = xnewn(struct policy_host_port, file->host_port_count);
@@ -207,7 +237,7 @@ int rules_load(const struct paths *paths, const struct rules_input *input, struc
     if ((r = take_masks(&all, file, err)) == 0 && (r = take_presets(&all, paths, input, file, err)) == 0 &&
         (r = check_masks(&all, file, err)) == 0 && (r = take_user(&all, paths, err)) == 0 &&
         (r = take_lines(&all, file->lines, file->line_count, origin, err)) == 0)
-        r = make_policy(&all, input, file, ret_policy, err);
+        r = make_policy(&all, paths, input, file, ret_policy, err);
     collection_finish(&all);
     return r;
 }
@@ -272,4 +302,29 @@ int rules_remove(const struct paths *paths, const char *project, const char *tex
     if (err)
         error_hint(err, "hutch rule ls shows them, and which file each is from");
     return -ERROR_NOT_FOUND;
+}
+
+int rules_host_port_check(const struct paths *paths, const char *name, const char *to, uint16_t *port,
+                          struct error **err)
+{
+    int r = egress_host_port_check(name, to, port, err);
+    return r < 0 ? r : check_own(paths, name, to, err);
+}
+
+int rules_host_port_add(const struct paths *paths, const char *project, const char *name, const char *to,
+                        uint16_t port, struct error **err)
+{
+    autofree char *path = rules_path(paths, project);
+    int r = name_check("project", project, err);
+    if (r < 0 || (r = rules_host_port_check(paths, name, to, &port, err)) < 0)
+        return r;
+    return egress_host_port_add(path, name, to, port, err);
+}
+
+int rules_host_port_remove(const struct paths *paths, const char *project, const char *name,
+                           struct error **err)
+{
+    autofree char *path = rules_path(paths, project);
+    int r = name_check("project", project, err);
+    return r < 0 ? r : egress_host_port_remove(path, name, err);
 }

@@ -44,6 +44,14 @@ int rules_write(const struct paths *paths, const char *project, enum policy_mode
 int rules_add(const struct paths *paths, const char *project, const char *text, struct error **err);
 /* Takes out the rule whose canonical form is that of text. ERROR_NOT_FOUND. */
 int rules_remove(const struct paths *paths, const char *project, const char *text, struct error **err);
+/* Host ports of a project's file: conf/egress.h says what is checked. Sockets of hutch itself are refused,
+ * here and by rules_load: what holds them rules every machine. */
+int rules_host_port_check(const struct paths *paths, const char *name, const char *to, uint16_t *port,
+                          struct error **err);
+int rules_host_port_add(const struct paths *paths, const char *project, const char *name, const char *to,
+                        uint16_t port, struct error **err);
+int rules_host_port_remove(const struct paths *paths, const char *project, const char *name,
+                           struct error **err);
 /* Path of a project's file, or of rules.ini; the caller frees. */
 char *rules_path(const struct paths *paths, const char *project);
 

@@ -297,6 +297,22 @@ static void note_policy(struct way *way, const char *subject, const char *verdic
         log_error("%s", err->message);
 }
 
+static bool same_host_ports(const struct policy *a, const struct policy *b)
+{
+    struct policy_host_port x, y;
+
+    for (size_t i = 0;; i++) {
+        bool more = policy_host_port(a, i, &x);
+
+        if (more != policy_host_port(b, i, &y))
+            return false;
+        if (!more)
+            return true;
+        if (strcmp(x.name, y.name) || strcmp(x.to, y.to) || x.port != y.port)
+            return false;
+    }
+}
+
 /* Same rules, same mode, same ports? Then nothing has changed for anybody. */
 static bool same_policy(const struct policy *a, const struct policy *b)
 {
@@ -310,7 +326,7 @@ static bool same_policy(const struct policy *a, const struct policy *b)
         if (strcmp(rules_a[i]->id, rules_b[i]->id))
             return false;
     }
-    return true;
+    return same_host_ports(a, b);
 }
 
 /* Reads the files; what cannot be read leaves the rules of before in force (none at the start: deny all). */

@@ -46,6 +46,13 @@ json_t *way_test(struct way *way, const char *authority);
  * in the journal before. Then all files are read. */
 int way_rule_add(struct way *way, const char *text, json_t **ret_json, struct error **err);
 int way_rule_remove(struct way *way, const char *word, struct error **err);
+/* The host ports as they are now: array of {"name","host","port","to"}. New reference. */
+json_t *way_host_ports(struct way *way);
+/* Writes a host port into the project's file, or takes one out. port 0: that of `to`. Noted in the journal
+ * before. Then all files are read. */
+int way_host_port_add(struct way *way, const char *name, const char *to, uint16_t port, json_t **ret_json,
+                      struct error **err);
+int way_host_port_remove(struct way *way, const char *name, struct error **err);
 /* A word for `show` and `ls`: "ask", … "deny" without rules; NULL: not loaded yet. *ret_rate: bytes a second
  * both ways. Reads no files. */
 const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate);

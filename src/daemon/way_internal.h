@@ -1,4 +1,4 @@
-/* way_internal.h: between way.c, way_rules.c, way_log.c and way_show.c. */
+/* way_internal.h: between way.c, way_rules.c, way_ports.c, way_log.c and way_show.c. */
 #ifndef HUTCH_DAEMON_WAY_INTERNAL_H
 #define HUTCH_DAEMON_WAY_INTERNAL_H
 
@@ -43,6 +43,8 @@ int way_load(struct way *way, uint64_t generation, struct policy **ret_policy, s
 void way_make_file(struct daemon *daemon, const char *id);
 /* "host:port" of [network] proxy in the user's hutch.ini; NULL: none. Caller frees. */
 int way_proxy(struct daemon *daemon, char **ret_proxy, struct error **err);
+/* The project's name; NULL: it is gone. Caller frees. */
+char *way_project_name(struct way *way, struct error **err);
 
 /* ---- way_guest.c ---- */
 /* Asks the machine, once it is ready, where its package tools fetch from, and reads the rules anew if that has

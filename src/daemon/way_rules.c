@@ -174,7 +174,7 @@ json_t *way_test(struct way *way, const char *authority)
 
 /* ---- changing ---- */
 
-static char *project_name(struct way *way, struct error **err)
+char *way_project_name(struct way *way, struct error **err)
 {
     char *name = NULL;
 
@@ -186,7 +186,7 @@ static char *project_name(struct way *way, struct error **err)
 int way_rule_add(struct way *way, const char *text, json_t **ret_json, struct error **err)
 {
     const struct rule_origin origin = {.layer = LAYER_PROJECT};
-    autofree char *name = project_name(way, err);
+    autofree char *name = way_project_name(way, err);
     auto(rule) struct rule *rule = NULL;
 
     if (!name)
@@ -219,7 +219,7 @@ static const struct rule *find_rule(const struct way *way, const char *word)
 
 int way_rule_remove(struct way *way, const char *word, struct error **err)
 {
-    autofree char *name = project_name(way, err);
+    autofree char *name = way_project_name(way, err);
 
     if (!name)
         return -ERROR_NOT_FOUND;

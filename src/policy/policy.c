@@ -113,3 +113,12 @@ int policy_create(const struct policy_options *options, struct rule *const *rule
     *ret_policy = policy;
     return 0;
 }
+
+bool policy_host_port(const struct policy *policy, size_t i, struct policy_host_port *ret_port)
+{
+    if (i >= policy->host_port_count)
+        return false;
+    const struct host_port *port = &policy->host_ports[i];
+    *ret_port = (struct policy_host_port){port->name, port->port, port->to};
+    return true;
+}

@@ -49,6 +49,8 @@ uint64_t policy_generation(const struct policy *policy);
 enum policy_mode policy_mode(const struct policy *policy);
 /* The rules in order of layers, then as they were given: borrowed, as long as the policy. */
 const struct rule *const *policy_rules(const struct policy *policy, size_t *ret_count);
+/* The i-th host port, as the options had them; its strings are borrowed. false: there are no more. */
+bool policy_host_port(const struct policy *policy, size_t i, struct policy_host_port *ret_port);
 
 /* Upload caps of H5, bytes; UINT64_MAX: none. */
 struct up_caps {

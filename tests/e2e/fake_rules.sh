@@ -47,4 +47,19 @@ ok "a rule is taken out" hutch rule rm shop 'allow docs.rs'
 is "and no longer counts" 4 "$(status rule test shop docs.rs)"
 is "one that is not there is an error" 5 "$(status rule rm shop 'allow docs.rs')"
 is "no flows" "" "$(api GET /v1/projects/shop/flows)"
+
+# host ports
+ok "a host port is added" hutch host-port add shop pg=127.0.0.1:5432
+is "it counts at once" 0 "$(status rule test shop pg.hutch.internal:5432)"
+is "for its port alone" 4 "$(status rule test shop pg.hutch.internal:5433)"
+like "ls has it" "pg +pg.hutch.internal:5432 +127.0.0.1:5432" "$(hutch host-port ls shop)"
+is "json names the fields" "host name port to" "$(hutch host-port ls shop --json | jq -r 'keys | join(" ")')"
+like "the journal has it" "host-port pg = 127.0.0.1:5432" "$(api GET '/v1/events?kind=policy.add' | tail -n1)"
+like "no other host's port" "write 127.0.0.1:5432" "$(hutch host-port add shop db=10.0.0.1:5432)"
+like "a socket needs a port" "hutch host-port add agent=unix:/run/x --port" "$(hutch host-port add shop agent=unix:/run/x)"
+like "a name without a place" "pg=127.0.0.1:5432" "$(hutch host-port add shop db)"
+is "hutchd's own socket is refused" 4 "$(status host-port add shop "me=unix:$home/run/hutchd.sock" --port 80)"
+ok "a host port is taken out" hutch host-port rm shop pg
+is "and no longer counts" 4 "$(status rule test shop pg.hutch.internal:5432)"
+is "one that is not there is an error" 5 "$(status host-port rm shop pg)"
 the_end

@@ -145,6 +145,35 @@ static void a_rule_can_be_the_first(void **state)
     assert_content(bad, "[egress]\nalow = x\n");
 }
 
+static void a_host_port_is_written_and_taken_out(void **state)
+{
+    static const char noted[] =
+        "# mine\n[host-port pg]\n# the shop's\nto = 127.0.0.1:5432\n\n# rules\n[egress]\n"
+        "allow =\n    docs.rs\n";
+    autofree char *path = put(*state, "ports.ini", noted);
+    assert_ok(egress_host_port_add(path, "agent", "unix:/run/agent", 80, &err));
+    assert_ok(egress_host_port_add(path, "web", "[::1]:8080", 0, &err));
+    autofree char *both = xasprintf("%s\n[host-port agent]\nto = unix:/run/agent\nport = 80\n"
+                                    "\n[host-port web]\nto = [::1]:8080\n",
+                                    noted);
+    assert_content(path, both);
+    assert_error(egress_host_port_add(path, "pg", "127.0.0.1:1", 0, &err), ERROR_EXISTS, "\"pg\" is there");
+    assert_error(egress_host_port_add(path, "x", "[::1]:8080", 0, &err), ERROR_EXISTS, "\"web\" leads to");
+    assert_error(egress_host_port_add(path, "a_b", "[::1]:1", 0, &err), ERROR_INVALID, "host port's name");
+    assert_error(egress_host_port_add(path, "x", "unix:/run/x", 0, &err), ERROR_INVALID,
+                 "no port of its own");
+    assert_error(egress_host_port_add(path, "x", "10.0.0.1:80", 0, &err), ERROR_INVALID,
+                 "no port of this host");
+    assert_error(egress_host_port_add(path, "x", "unix:/a\n[egress]", 1, &err), ERROR_INVALID, "no port of");
+    assert_error(egress_host_port_remove(path, "x", &err), ERROR_NOT_FOUND, "no host port \"x\"");
+    assert_content(path, both);
+    assert_ok(egress_host_port_remove(path, "web", &err));
+    assert_ok(egress_host_port_remove(path, "agent", &err));
+    assert_content(path, noted);
+    assert_ok(egress_host_port_remove(path, "pg", &err));
+    assert_content(path, "# mine\n# the shop's\n\n# rules\n[egress]\nallow =\n    docs.rs\n");
+}
+
 static void a_removed_rule_leaves_all_else(void **state)
 {
     autofree char *path = put(*state, "shop.ini", project);
@@ -234,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         scratch_test(lines_have_their_places), scratch_test(errors_of_rules_stand_in_the_file),
         scratch_test(n02_no_partial_load),     scratch_test(an_added_rule_leaves_all_else),
+        scratch_test(a_rule_can_be_the_first), scratch_test(a_host_port_is_written_and_taken_out),
         scratch_test(a_rule_can_be_the_first), scratch_test(a_removed_rule_leaves_all_else),
         scratch_test(presets_that_come_along), scratch_test(presets_of_the_user_come_first),
     };
