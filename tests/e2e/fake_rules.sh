@@ -19,7 +19,7 @@ is "it counts at once" 0 "$(status rule test shop docs.rs)"
 is "for its port alone" 4 "$(status rule test shop docs.rs:80)"
 like "ls has it" "project .*allow docs.rs" "$(hutch rule ls shop)"
 is "json names the fields" "decision hits id last_ns layer line source text" \
-    "$(hutch rule ls shop --json | jq -r 'select(.text == "allow docs.rs") | keys | join(" ")')"
+    "$("$build/hutch" rule ls shop --json 2>/dev/null | jq -r 'select(.text == "allow docs.rs") | keys | join(" ")')"
 is "twice is an error" 1 "$(status rule add shop 'allow docs.rs')"
 is "a wildcard over a suffix is refused" 2 "$(status rule add shop 'allow *.com')"
 is "a form error is denied" 4 "$(status rule test shop 127.1)"
