@@ -558,7 +558,7 @@ struct ways *ways_create(struct daemon *daemon)
     if (file_make_folder(projects, 0700, NULL) == 0)
         watch_folder(ways, projects);
     watch_folder(ways, daemon->paths->config);
-    if (file_exists(presets))
+    if (file_make_folder(presets, 0700, NULL) == 0) /* one that comes later would not be seen */
         watch_folder(ways, presets);
     way_report_left(daemon);
     return ways;

@@ -48,6 +48,17 @@ is "and no longer counts" 4 "$(status rule test shop docs.rs)"
 is "one that is not there is an error" 5 "$(status rule rm shop 'allow docs.rs')"
 is "no flows" "" "$(api GET /v1/projects/shop/flows)"
 
+# the first preset of a user
+printf '[egress]\ndefault = deny\npresets = mine\n' >"$file"
+refused() { api GET "/v1/events?kind=policy" | tail -n1 | jq -e '.verdict == "refused"' >/dev/null; }
+loaded() { api GET "/v1/events?kind=policy" | tail -n1 | jq -e '.verdict == "loaded"' >/dev/null; }
+within 5 refused
+mkdir -p "$home/config/presets"
+sleep 0.5
+printf '[preset]\nabout = my own\n[egress]\nallow = mine.test\n' >"$home/config/presets/mine.ini"
+within 5 loaded
+ok "a preset that comes later counts by itself" loaded
+
 # host ports
 ok "a host port is added" hutch host-port add shop pg=127.0.0.1:5432
 is "it counts at once" 0 "$(status rule test shop pg.hutch.internal:5432)"
