@@ -370,6 +370,7 @@ static void wait_for_children(size_t wanted)
         if (count == wanted)
             return;
         assert_int_equal(rig_call(&rig, "GET", "/v1/health", NULL, NULL), 200);
+        usleep(20000);
     }
     fail_msg("hutch-guest has other children than expected");
 }
@@ -400,7 +401,7 @@ static void nothing_is_left_of_what_was_cut(void **state)
         begin_and_cut("GET", output);
         begin_and_cut("GET", wait);
     }
-    for (int i = 0; i < 500 && descriptors() > before; i++)
+    for (int i = 0; i < 500 && descriptors() > before; i++, usleep(10000))
         assert_int_equal(rig_call(&rig, "GET", "/v1/health", NULL, NULL), 200);
     assert_int_equal(descriptors(), before);
     wait_for_children(2);
