@@ -21,7 +21,7 @@ libguestlink_a_SOURCES = \
 libguestlink_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS)
 
 WORKER_TESTS = tests/unit/test_worker tests/unit/test_guest_link tests/unit/test_guest_hostile tests/unit/test_guest_pool \
-	tests/unit/test_guest_agent tests/unit/test_flow
+	tests/unit/test_guest_agent tests/unit/test_flow tests/unit/test_flow_hostile
 check_PROGRAMS += $(WORKER_TESTS)
 TESTS += $(WORKER_TESTS)
 worker_test_cflags = $(UNIT_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
@@ -47,3 +47,8 @@ flow_rig = tests/unit/flow_rig.c tests/unit/flow_rig.h $(flow_guest)
 tests_unit_test_flow_SOURCES = tests/unit/test_flow.c $(flow_rig)
 tests_unit_test_flow_CFLAGS = $(worker_test_cflags)
 tests_unit_test_flow_LDADD = $(worker_test_libs)
+tests_unit_test_flow_hostile_SOURCES = tests/unit/test_flow_hostile.c $(flow_rig)
+tests_unit_test_flow_hostile_CFLAGS = $(worker_test_cflags)
+tests_unit_test_flow_hostile_LDADD = $(worker_test_libs)
+dist_check_SCRIPTS += tests/unit/test_attacks.sh
+TESTS += tests/unit/test_attacks.sh

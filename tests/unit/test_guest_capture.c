@@ -283,7 +283,7 @@ static void visit_inside(int ready, int go, int out)
     _exit(own < 0 || write(out, text, strlen(text)) != (ssize_t)strlen(text));
 }
 
-static void a_container_is_captured_too(void **state)
+static void D14_a_container_is_captured_too(void **state)
 {
     int ready[2], go[2], out[2];
     char text[2048] = "", c;
@@ -321,7 +321,7 @@ int main(int argc, char **argv)
         T(the_capture_does_not_capture_itself),
         T(what_is_not_tcp_fails_at_once),
         T(without_the_host_nothing_passes),
-        T(a_container_is_captured_too),
+        T(D14_a_container_is_captured_too),
     };
 
     setenv("PATH", "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin", 1);

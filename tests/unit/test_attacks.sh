@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# doc/attacks.md against the tests: each test that it names carries the id; each id that a test carries is not called open there.
+set -u
+top=${srcdir:-.}
+page=$top/doc/attacks.md
+failed=0 rows=0
+
+say() { echo "# $*"; failed=1; }
+
+while IFS='|' read -r _ id _ tests _; do
+    id=${id// /}
+    [[ $id =~ ^[NDTSCEGAL][0-9]{2}$ ]] || continue
+    rows=$((rows + 1))
+    case $tests in *open:*) continue ;; esac
+    files=$(grep -oE '[a-z0-9_-]+\.(c|sh)\b' <<<"$tests" | sort -u)
+    [ -n "$files" ] || say "$id: neither a test nor a word why it is open"
+    for file in $files; do
+        where=$(find "$top/tests" -name "$file" -print -quit)
+        if [ -z "$where" ]; then say "$id: there is no $file"
+        elif ! grep -qE "(^|[^A-Za-z0-9])$id([^0-9]|$)" "$where"; then say "$id: $file does not carry it"; fi
+    done
+done < <(sed 's/\\|//g' "$page")
+
+while read -r id; do
+    grep -qE "^\| $id .*\| open:" "$page" && say "$id: a test carries it, the page calls it open"
+done < <(grep -rhoE '(^|[^A-Za-z0-9])[NDTC][0-9]{2}_[a-zA-Z]' "$top/tests" --include='test_*.c' | grep -oE '[NDTC][0-9]{2}' | sort -u)
+
+[ "$rows" -gt 100 ] || say "only $rows rows were read"
+if [ "$failed" = 0 ]; then echo "ok 1 - $rows attacks and their tests"; else echo "not ok 1 - attacks and their tests"; fi
+echo 1..1
+exit "$failed"
