@@ -33,7 +33,7 @@ demo_see 5 "  the timeline has it" "machine is started"
 demo_keys t
 demo_see 120 "t: the agent's terminal" "step 3 of 10"
 demo_see 120 "  the test fails" "FAIL: 'one - two'"
-demo_see 120 "  it has no network" "Could not resolve host"
+demo_see 120 "  it has no network" "response 403"
 demo_see 5 "  our line and the caption are below it" "press ^] d"
 demo_keys C-] d
 demo_see 10 "^] d: left" "step 4 of 10"

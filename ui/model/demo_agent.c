@@ -37,8 +37,9 @@ void demo_make(struct app *app, struct effects *effects)
         app_say(app, STYLE_WARN, _("hutchd is away; it works again when it is back"));
         return;
     }
-    autofree char *twin = xasprintf("hutch up %s --repo %s", demo->project, demo->repository);
-    json_t *body = json_pack("{s:s, s:[s]}", "name", demo->project, "repos", demo->repository);
+    autofree char *twin = xasprintf("hutch up %s --repo %s --egress deny", demo->project, demo->repository);
+    json_t *body =
+        json_pack("{s:s, s:[s], s:s}", "name", demo->project, "repos", demo->repository, "egress", "deny");
     require(body);
     uint64_t entry = act_log(app, ENTRY_RUNS, twin, "");
     struct call *call = app_call(app, EFFECT_LINES, "POST", "/v1/projects", body, take_made, effects);
