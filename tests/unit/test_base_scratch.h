@@ -32,6 +32,11 @@ static inline int scratch_setup(void **state)
 static inline int scratch_teardown(void **state)
 {
     int rc = file_remove_tree(*state, NULL);
+    /* a hutchd that the test started may still be writing there */
+    for (int i = 0; rc < 0 && i < 100; i++) {
+        usleep(50000);
+        rc = file_remove_tree(*state, NULL);
+    }
     free(*state);
     return rc;
 }
