@@ -91,6 +91,7 @@ demo_keys t
 demo_see 120 "  the agent" "step 3 of 10"
 if within 30 demo_agent_again; then pass "  the one that was left is gone"; else fail "  the one that was left is gone" "$(demo_agents)"; fi
 demo_keys Escape
+demo_see 10 "  Esc leaves it" "you left the demo"
 demo_keys C-] d
 demo_keys Q
 demo_see 20 "  left" "status=0."
