@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A server on loopback for part-70-egress.sh: prints its two ports, then serves until it is killed.
+"""A server on loopback for part-55-egress.sh: prints its two ports, then serves until it is killed.
 
 HTTP: GET /N gives N bytes of a pattern, GET /slow/N the same at 1 MB/s, POST gives the SHA-256 of what came.
 TCP: reads to the end of what comes, then answers with its SHA-256: that needs a half-close on the whole way.
