@@ -119,6 +119,51 @@ static void test_the_guests_words_come_last(void **state)
     assert_null(sent(screen));
 }
 
+/* What hutchd did not say is unknown; it is neither "no" nor "never" nor "none". */
+static void test_what_was_not_said_is_unknown(void **state)
+{
+#define REACHED "unknown whether it was ever reached"
+    static const struct {
+        const char *fields, *shown[3], *hidden[3];
+    } cases[] = {
+        {"\"asks\":\"\"",
+         {REACHED, "takes uploads: unknown", "limit if allowed: unknown"},
+         {"never reached", "takes uploads: no", "allowed: none"}},
+        {"\"site\":null,\"cap_hour\":\"8M\"",
+         {REACHED, "takes uploads: unknown", "limit if allowed: unknown"},
+         {"never reached", "takes uploads: no", "allowed: none"}},
+        {"\"site\":{\"uploads\":null,\"seen_ns\":\"never\"},\"cap_hour\":-1",
+         {REACHED, "takes uploads: unknown", "limit if allowed: unknown"},
+         {"never reached", "takes uploads: no", "allowed: none"}},
+        {"\"site\":{\"uploads\":false},\"cap_hour\":1048576",
+         {REACHED, "takes uploads: no", "limit if allowed: 1M up an hour"},
+         {"never reached", "uploads: unknown", "allowed: unknown"}},
+        {"\"site\":{\"uploads\":true,\"seen_ns\":null},\"cap_hour\":null",
+         {"never reached", "takes uploads: YES", "limit if allowed: none"},
+         {REACHED, "uploads: unknown", "allowed: unknown"}},
+        {"\"site\":{\"uploads\":false,\"seen_ns\":1795870000000000000},\"cap_hour\":0",
+         {"reached before", "takes uploads: no", "limit if allowed: 0B up an hour"},
+         {REACHED, "uploads: unknown", "allowed: unknown"}},
+    };
+#undef REACHED
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct screen screen;
+        autofree char *json =
+            xasprintf(REQUEST("33", "CONNECT", "docs.rs:443", "routine", "held", "091", "d33",
+                              "\"host\":\"docs.rs\",\"port\":443,\"proto\":\"tls\",%s", ALLOW("once", "")),
+                      cases[i].fields);
+        screen_open(&screen, 24, 80, NULL);
+        screen_fill(&screen);
+        open_request(&screen, "/v1/requests/33", json);
+        for (size_t k = 0; k < countof(cases[i].shown); k++) {
+            assert_shown(&screen, cases[i].shown[k]);
+            assert_not_shown(&screen, cases[i].hidden[k]);
+        }
+        screen_close(&screen);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +171,7 @@ int main(void)
         cmocka_unit_test(test_a_command_that_is_too_long_is_only_denied),
         TEST(test_hostile_text_is_shown_as_codes),
         TEST(test_the_guests_words_come_last),
+        cmocka_unit_test(test_what_was_not_said_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,24 +191,47 @@ static void build_claim(struct prompt *prompt, const json_t *fields)
 
 /* ---- what it is ---- */
 
+/* What hutchd left out, or said in a way that has no meaning here, is unknown: never the harmless answer. */
+static const char *uploads_words(const json_t *uploads)
+{
+    if (!json_is_boolean(uploads))
+        return _("takes uploads: unknown");
+    return json_is_true(uploads) ? _("takes uploads: YES") : _("takes uploads: no");
+}
+
+static char *reached_words(const char *host, const json_t *site)
+{
+    int64_t seen = field_number(site, "seen_ns", -1);
+    char date[24];
+    if (json_is_null(json_object_get(site, "seen_ns")))
+        return xasprintf(_("%s   never reached from any project"), host);
+    if (seen <= 0)
+        return xasprintf(_("%s   unknown whether it was ever reached"), host);
+    field_date(seen, date);
+    return xasprintf(_("%s   reached before, last on %s"), host, date);
+}
+
+static char *limit_words(const json_t *fields)
+{
+    int64_t cap = field_number(fields, "cap_hour", -1);
+    char size[UNITS_SIZE_MAX];
+    if (json_is_null(json_object_get(fields, "cap_hour")))
+        return xstrdup(_("limit if allowed: none"));
+    if (cap < 0)
+        return xstrdup(_("limit if allowed: unknown"));
+    return xasprintf(_("limit if allowed: %s up an hour"), units_format_size((uint64_t)cap, size));
+}
+
 static void build_site(struct prompt *prompt, const json_t *fields)
 {
-    const json_t *site = json_object_get(fields, "site");
+    const json_t *site = json_object_get(fields, "site"), *uploads = json_object_get(site, "uploads");
     autofree char *warning = field_text(site, "warning"), *class = field_text(fields, "class");
-    int64_t seen = field_number(site, "seen_ns", 0), cap = field_number(fields, "cap_hour", -1);
-    char date[24], size[UNITS_SIZE_MAX];
-    autofree char *limit =
-        cap >= 0 ? xasprintf(_("limit if allowed: %s up an hour"), units_format_size((uint64_t)cap, size))
-                 : xstrdup(_("limit if allowed: none"));
-    field_date(seen, date);
+    autofree char *limit = limit_words(fields);
     if (*class)
         text(prompt, STYLE_BAD, _("reaches"), xasprintf(_("a %s address, this host and port only"), class));
-    text(prompt, STYLE_NORMAL, _("site"),
-         seen > 0 ? xasprintf(_("%s   reached before, last on %s"), prompt->host, date)
-                  : xasprintf(_("%s   never reached from any project"), prompt->host));
-    text(prompt, takes_uploads(fields) ? STYLE_WARN : STYLE_NORMAL, "",
-         xasprintf("%s       %s", takes_uploads(fields) ? _("takes uploads: YES") : _("takes uploads: no"),
-                   limit));
+    text(prompt, STYLE_NORMAL, _("site"), reached_words(prompt->host, site));
+    text(prompt, json_is_false(uploads) ? STYLE_NORMAL : STYLE_WARN, "",
+         xasprintf("%s       %s", uploads_words(uploads), limit));
     if (*warning)
         text(prompt, STYLE_BAD, _("warning"), xstrdup(_(warning)));
 }
