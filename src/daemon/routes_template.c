@@ -84,6 +84,7 @@ static json_t *show_template(struct daemon *daemon, const struct template *t)
     json_object_set_new(json, "packages", strings(t->packages));
     json_object_set_new(json, "kernel_package", text_or_null(t->kernel_package));
     json_object_set_new(json, "setup", setup_names(t));
+    json_object_set_new(json, "presets", strings(t->presets));
     json_object_set_new(json, "user", text_or_null(t->user));
     json_object_set_new(json, "disk_min", json_integer((json_int_t)t->disk_min));
     json_object_set_new(json, "cpu_model", text_or_null(t->cpu_model));
