@@ -19,7 +19,8 @@
 #include <sys/socket.h>
 
 #define BACKLOG     512
-#define ACCEPT_MAX  64  /* of one turn */
+#define ACCEPT_MAX  64 /* of one turn */
+#define NAMES_TRIES 16
 #define PAUSE_MS    100 /* without descriptors: until the next try */
 #define LISTENERS   4
 #define DNS_PORT    53
@@ -177,19 +178,29 @@ static void end_listener(struct listener *listener)
 
 /* ---- the two modes ---- */
 
+/* Where any port will do, the one that UDP got may be taken for TCP: then another pair. */
 static void serve_names(struct net *net, const char *address, uint16_t port, uint16_t *ret_port)
 {
     const struct spot udp = {address, port, SOCK_DGRAM};
     struct spot tcp = {address, port, SOCK_STREAM};
-    int fd;
+    int fd, tcp_fd = -1;
 
-    if (!try_socket(net, &udp, &fd, &tcp.port))
+    for (int i = 0; i < NAMES_TRIES && tcp_fd < 0; i++) {
+        bool last = port || i == NAMES_TRIES - 1;
+        if (!try_socket(net, &udp, &fd, &tcp.port))
+            return;
+        if (!(last ? try_socket(net, &tcp, &tcp_fd, NULL) : open_socket(&tcp, &tcp_fd, NULL, NULL) == 0) &&
+            !last) {
+            close(fd);
+            continue;
+        }
+        stub_serve(net->stub, fd, false);
+        if (ret_port)
+            *ret_port = tcp.port;
+        if (tcp_fd >= 0)
+            stub_serve(net->stub, tcp_fd, true);
         return;
-    stub_serve(net->stub, fd, false);
-    if (ret_port)
-        *ret_port = tcp.port;
-    if (try_socket(net, &tcp, &fd, NULL))
-        stub_serve(net->stub, fd, true);
+    }
 }
 
 static void listen_for_test(struct net *net)
