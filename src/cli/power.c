@@ -140,9 +140,12 @@ static int run_rm(const struct args *args, struct error **err)
     for (size_t i = 0; i < args->word_count && rc == 0; i++) {
         autofree char *path =
             project_path(args->words[i], "%s", args_has(args, "discard-work") ? "?discard_work=1" : "");
-        rc = progress_call(client, "DELETE", path, NULL, NULL, err);
+        auto(json) json_t *result = NULL;
+        rc = progress_call(client, "DELETE", path, NULL, &result, err);
         if (rc < 0)
             error_prefix(err, "\"%s\"", args->words[i]);
+        else if (*out_string(result, "rules"))
+            out_note(_("the rules you wrote for it stay in %s"), out_string(result, "rules"));
     }
     return rc;
 }

@@ -7,6 +7,7 @@
 #include "daemon/inbox.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
+#include "daemon/rules.h"
 #include "wire/json.h"
 
 #include <string.h>
@@ -160,17 +161,21 @@ int remove_check_idle(const struct project *project, bool discard_work, const st
                       r->name);
 }
 
-/* The folders of disk, logs, memory image and sockets. */
-static int remove_files(struct work *work, struct error **err)
+/* The folders of disk, logs, memory image and sockets; and the rules, if nobody wrote any: *ret_rules as of
+ * rules_forget. */
+static int remove_files(struct work *work, char **ret_rules, struct error **err)
 {
     autofree char *folder = daemon_project_path(work->daemon, work->r.id, NULL);
     autofree char *sockets = daemon_socket_path(work->daemon, work->r.id, NULL);
     int rc = file_remove_tree(sockets, err);
 
-    return rc < 0 ? rc : file_remove_tree(folder, err);
+    if (rc == 0)
+        rc = file_remove_tree(folder, err);
+    return rc < 0 ? rc : rules_forget(work->daemon->paths, work->r.name, ret_rules, err);
 }
 
-static int remove_steps(struct work *work, const struct remove_params *params, struct error **err)
+static int remove_steps(struct work *work, const struct remove_params *params, char **ret_rules,
+                        struct error **err)
 {
     bool begun = step_operation(work->r.step) == OPERATION_REMOVE;
     struct vm_info info;
@@ -193,7 +198,7 @@ static int remove_steps(struct work *work, const struct remove_params *params, s
     if (rc == 0)
         rc = work_step_anyway(work, STEP_RM_FILES, err);
     if (rc == 0)
-        rc = remove_files(work, err);
+        rc = remove_files(work, ret_rules, err);
     if (rc == 0)
         rc = work_step_anyway(work, STEP_RM_RECORD, err);
     if (rc == 0) {
@@ -208,13 +213,14 @@ static int remove_steps(struct work *work, const struct remove_params *params, s
 static int run_remove(struct job *job, void *params, json_t **ret_result, struct error **err)
 {
     auto(error) struct error *why = NULL;
+    autofree char *rules = NULL;
     struct work work;
     int rc = work_begin(&work, job, &why);
 
     if (rc == 0)
-        rc = remove_steps(&work, params, &why);
+        rc = remove_steps(&work, params, &rules, &why);
     if (rc == 0)
-        *ret_result = json_object();
+        *ret_result = rules ? json_pack("{ss}", "rules", rules) : json_object();
     else if (step_operation(work.r.step) == OPERATION_REMOVE)
         work_failed(&work, why, true);
     work_finish(&work);

@@ -7,7 +7,11 @@
 #include "conf/egress.h"
 #include "conf/names.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#define RULES_MADE_MAX 4096 /* bytes of a file as rules_write makes it */
 
 /* What is collected until the policy is made. */
 struct collection {
@@ -242,6 +246,15 @@ int rules_load(const struct paths *paths, const struct rules_input *input, struc
     return r;
 }
 
+static void compose(struct buf *out, const char *project, enum policy_mode mode, const char *const *presets)
+{
+    buf_printf(out, NULL,
+               "# What %s may reach; hutch-rules(5) is the reference.\n\n[egress]\ndefault = %s\n", project,
+               policy_mode_name(mode));
+    for (size_t i = 0; presets && presets[i]; i++)
+        buf_printf(out, NULL, "%s    %s\n", i ? "" : "presets =\n", presets[i]);
+}
+
 int rules_write(const struct paths *paths, const char *project, enum policy_mode mode,
                 const char *const *presets, struct error **err)
 {
@@ -255,14 +268,40 @@ int rules_write(const struct paths *paths, const char *project, enum policy_mode
         return r;
     struct buf out;
     buf_init(&out, 0);
-    buf_printf(&out, NULL,
-               "# What %s may reach; hutch-rules(5) is the reference.\n\n[egress]\ndefault = %s\n", project,
-               policy_mode_name(mode));
-    for (size_t i = 0; presets && presets[i]; i++)
-        buf_printf(&out, NULL, "%s    %s\n", i ? "" : "presets =\n", presets[i]);
+    compose(&out, project, mode, presets);
     r = file_replace(path, buf_data(&out), out.len, 0600, err);
     buf_finish(&out);
     return r;
+}
+
+/* Whether nobody wrote in a file since rules_write made it. */
+static bool as_made(const char *project, const char *data, size_t len)
+{
+    bool same = false;
+
+    for (enum policy_mode mode = 0; !same && mode <= MODE_OPEN; mode++) {
+        struct buf made;
+        buf_init(&made, 0);
+        compose(&made, project, mode, NULL);
+        same = made.len == len && !memcmp(buf_data(&made), data, len);
+        buf_finish(&made);
+    }
+    return same;
+}
+
+int rules_forget(const struct paths *paths, const char *project, char **ret_kept, struct error **err)
+{
+    autofree char *path = rules_path(paths, project), *data = NULL;
+    size_t len;
+
+    *ret_kept = NULL;
+    if (!file_exists(path))
+        return 0;
+    if (file_read_regular(path, RULES_MADE_MAX, &data, &len, NULL) == 0 &&
+        as_made(project, data, len))
+        return unlink(path) < 0 && errno != ENOENT ? error_set_errno(err, errno, "cannot remove %s", path) : 0;
+    *ret_kept = steal(&path);
+    return 0;
 }
 
 /* A rule that a person wrote, for the file of one project or of all. */

@@ -39,6 +39,9 @@ int rules_load(const struct paths *paths, const struct rules_input *input, struc
 /* The first file of a new project: mode, and presets if there are any. ERROR_EXISTS if there is one. */
 int rules_write(const struct paths *paths, const char *project, enum policy_mode mode,
                 const char *const *presets, struct error **err);
+/* Takes the file of a project that goes away, if it is as rules_write made it. *ret_kept: its path if it stays,
+ * since a person wrote in it, else NULL; the caller frees. */
+int rules_forget(const struct paths *paths, const char *project, char **ret_kept, struct error **err);
 /* Adds a rule ("allow docs.rs") to a project's file, or to rules.ini of all projects (project NULL), in its
  * canonical form. ERROR_INVALID says what is wrong with it; ERROR_EXISTS. */
 int rules_add(const struct paths *paths, const char *project, const char *text, struct error **err);

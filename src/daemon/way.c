@@ -336,6 +336,8 @@ void way_reload(struct way *way)
     auto(policy) struct policy *policy = NULL;
     uint64_t generation = ++way->ways->generation;
 
+    if (way_project_ends(way))
+        return;
     if (way_load(way, generation, &policy, &err) < 0) {
         if (!way->banner || strcmp(way->banner, err->message)) {
             log_warning("project %s: the rules are not taken: %s", way->id, err->message);

@@ -45,6 +45,8 @@ void way_make_file(struct daemon *daemon, const char *id);
 int way_proxy(struct daemon *daemon, char **ret_proxy, struct error **err);
 /* The project's name; NULL: it is gone. Caller frees. */
 char *way_project_name(struct way *way, struct error **err);
+/* Whether it is being removed, or gone. */
+bool way_project_ends(const struct way *way);
 
 /* ---- way_guest.c ---- */
 /* Asks the machine, once it is ready, where its package tools fetch from, and reads the rules anew if that has

@@ -29,6 +29,16 @@ static bool project_word(struct daemon *daemon, const char *id, char **ret_name)
     return true;
 }
 
+bool way_project_ends(const struct way *way)
+{
+    struct project *project = projects_lock(way->daemon->projects, way->id);
+    bool ends = !project || step_operation(project->r.step) == OPERATION_REMOVE;
+
+    if (project)
+        projects_unlock(way->daemon->projects);
+    return ends;
+}
+
 /* The base of a project says where its packages come from; NULL: there is none yet. One that is older than
  * the question gives the notice. */
 static struct base *project_base(struct way *way, const char *digest)

@@ -73,4 +73,13 @@ is "hutchd's own socket is refused" 4 "$(status host-port add shop "me=unix:$hom
 ok "a host port is taken out" hutch host-port rm shop pg
 is "and no longer counts" 4 "$(status rule test shop pg.hutch.internal:5432)"
 is "one that is not there is an error" 5 "$(status host-port rm shop pg)"
+
+# rm
+like "rm: rules that a person wrote stay, and where is said" "stay in .*shop.ini" "$(hutch rm shop --yes)"
+is "the file is there" 1 "$(grep -c 'presets = mine' "$file")"
+rm "$file"
+api POST /v1/projects -d '{"name":"shop","memory":268435456,"cpus":1,"disk":17179869184,"egress":"deny"}' | last >/dev/null
+is "rm: a file that nobody wrote in goes" "" "$(hutch rm shop --yes)"
+ok "it is gone" test ! -e "$file"
+is "the journal has no refused policy for that" 1 "$(refused && echo 0 || echo 1)"
 the_end

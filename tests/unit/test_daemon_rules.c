@@ -158,6 +158,25 @@ static void rules_come_and_go(void **state)
     policy_unref(policy);
 }
 
+static void a_file_that_nobody_wrote_in_goes(void **state)
+{
+    auto(paths) struct paths *paths = places(*state);
+    autofree char *path = rules_path(paths, "shop"), *kept = NULL;
+    assert_ok(rules_forget(paths, "shop", &kept, &err));
+    assert_null(kept);
+    for (enum policy_mode mode = MODE_ASK; mode <= MODE_OPEN; mode++) {
+        assert_ok(rules_write(paths, "shop", mode, NULL, &err));
+        assert_ok(rules_forget(paths, "shop", &kept, &err));
+        assert_null(kept);
+        assert_false(file_exists(path));
+    }
+    assert_ok(rules_write(paths, "shop", MODE_ASK, NULL, &err));
+    assert_ok(rules_add(paths, "shop", "allow docs.rs", &err));
+    assert_ok(rules_forget(paths, "shop", &kept, &err));
+    assert_string_equal(kept, path);
+    assert_true(file_exists(path));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +184,7 @@ int main(void)
         scratch_test(hosts_of_the_machine),
         scratch_test(n02_an_error_takes_nothing),
         scratch_test(rules_come_and_go),
+        scratch_test(a_file_that_nobody_wrote_in_goes),
     };
     alarm(60);
     return cmocka_run_group_tests_name("daemon rules", tests, NULL, NULL);
