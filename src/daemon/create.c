@@ -171,8 +171,10 @@ int create_or_find(struct daemon *daemon, const json_t *body, const struct up_pa
         rc = name_for_folder(daemon, folder, ret_id, &found, &made, err);
     if (rc < 0)
         return rc;
-    if (found)
-        return check_template(daemon, ret_id, template_name, err);
+    if (found) {
+        rc = check_template(daemon, ret_id, template_name, err);
+        return rc == 0 && mode ? way_same(daemon, ret_id, mode, err) : rc;
+    }
     if (mode)
         rc = name_check("project", name ? name : made, err);
     if (mode && rc == 0)

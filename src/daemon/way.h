@@ -58,5 +58,8 @@ int way_host_port_remove(struct way *way, const char *name, struct error **err);
 const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate);
 /* Writes the file of a new project with its mode; one that is there stays, if it says the same. */
 int way_begin(struct daemon *daemon, const char *name, const char *mode, struct error **err);
+/* Whether a project that is there has the mode that a request names; else ERROR_EXISTS, which says where it
+ * is changed. */
+int way_same(struct daemon *daemon, const char *id, const char *mode, struct error **err);
 
 #endif

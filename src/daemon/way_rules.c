@@ -108,6 +108,32 @@ int way_begin(struct daemon *daemon, const char *name, const char *word, struct 
               file->mode ? file->mode : "ask");
     return error_hint(err, "edit or remove it, or leave the mode out");
 }
+
+int way_same(struct daemon *daemon, const char *id, const char *word, struct error **err)
+{
+    auto(egress) struct egress_file *file = NULL;
+    struct record r = {0};
+    enum policy_mode mode;
+    int rc = policy_mode_parse(word, &mode, err);
+
+    if (rc < 0 || !projects_record(daemon->projects, id, &r))
+        return rc;
+    autofree char *path = rules_path(daemon->paths, r.name);
+    if (file_exists(path))
+        rc = egress_load(path, KEY_PROJECT, &file, err);
+    const char *now = file && file->mode ? file->mode : way_mode(daemon, id, &(uint64_t){0});
+    if (rc == 0 && now && strcmp(now, word) != 0) {
+        error_set(err, ERROR_EXISTS,
+                  "\"%s\" is there already with \"default = %s\"; its mode is not changed to %s", r.name, now,
+                  word);
+        rc = error_hint(
+            err, "write \"default = %s\" under [egress] in \"%s\", it counts at once; or leave the mode out",
+            word, path);
+    }
+    record_finish(&r);
+    return rc;
+}
+
 /* ---- [network] proxy ---- */
 
 /* "http://proxy.corp.example:3128/" becomes "proxy.corp.example:3128". */

@@ -12,6 +12,9 @@ file=$home/config/projects/shop.ini
 api POST /v1/projects -d '{"name":"shop","memory":268435456,"cpus":1,"disk":17179869184,"egress":"deny"}' | last >/dev/null
 is "the mode of the request stands in the project's file" "default = deny" "$(grep default "$file")"
 like "show says the mode" '"egress": ?"deny"' "$(api GET /v1/projects/shop | jq -c .)"
+again() { api POST /v1/projects -d "{\"name\":\"shop\",\"egress\":\"$1\"}" | last; }
+like "another mode for what is there is refused, with the file" 'exists.*default = deny.*not changed to ask.*write .*default = ask.*shop.ini' "$(again ask)"
+like "the same mode is none" '"result"' "$(again deny)"
 is "an unknown host is denied" 4 "$(status rule test shop docs.rs)"
 like "and the rule that is missing is named" "allow docs.rs" "$(hutch rule test shop docs.rs)"
 ok "a rule is added" hutch rule add shop 'allow docs.rs'
