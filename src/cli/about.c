@@ -100,7 +100,9 @@ void help_verb(const struct verb *verb)
 
 void help_all(void)
 {
-    out_text(_("usage: hutch [VERB ...]\n\nNAME may be left out: the project of this folder is meant.\n\n"));
+    out_text(
+        _("usage: hutch [VERB ...]\n\nPlain hutch, without a verb, opens the screen: projects, what they do, "
+          "terminals.\nNAME may be left out: the project of this folder is meant.\n\n"));
     for (const struct verb *const *verb = verb_table; *verb; verb++)
         out_text("  %-16s %s\n", (*verb)->name, _((*verb)->help));
     out_text(_("\nhutch help VERB, hutch VERB --help: its options. The manual: man hutch\n"));

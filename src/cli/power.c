@@ -68,7 +68,7 @@ static int run_suspend(const struct args *args, struct error **err)
 const struct verb verb_start = {
     .name = "start",
     .synopsis = "[NAME] [--json]",
-    .help = N_("start a machine, or wake it"),
+    .help = N_("start a machine, or wake one that is saved"),
     .options = act_options,
     .max_args = 1,
     .run = run_start,
@@ -100,7 +100,7 @@ const struct verb verb_resume = {
 const struct verb verb_suspend = {
     .name = "suspend",
     .synopsis = "[NAME] [--json]",
-    .help = N_("write a machine's memory to disk; start wakes it, its programs go on"),
+    .help = N_("save a machine with its memory to disk; start wakes it, its programs go on"),
     .options = act_options,
     .max_args = 1,
     .run = run_suspend,

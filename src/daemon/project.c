@@ -190,6 +190,25 @@ bool projects_find_folder(struct projects *projects, const char *folder, bool ne
     return best != NULL;
 }
 
+bool projects_find_repository(struct projects *projects, const char *folder, char ret_id[PROJECT_ID_MAX])
+{
+    const struct project *best = NULL;
+
+    pthread_mutex_lock(&projects->lock);
+    for (size_t i = 0; i < projects->count; i++) {
+        const struct project *project = projects->list[i];
+
+        for (size_t k = 0; k < project->r.repo_count; k++)
+            if (!strcmp(project->r.repos[k].spec, folder) &&
+                (!best || project->r.created_ns > best->r.created_ns))
+                best = project;
+    }
+    if (best)
+        memcpy(ret_id, best->r.id, PROJECT_ID_MAX);
+    pthread_mutex_unlock(&projects->lock);
+    return best != NULL;
+}
+
 char (*projects_ids(struct projects *projects, size_t *ret_count))[PROJECT_ID_MAX]
 {
     char(*ids)[PROJECT_ID_MAX];

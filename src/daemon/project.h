@@ -44,6 +44,8 @@ bool projects_find_uuid(struct projects *projects, const char *uuid, char ret_id
 /* The project of a folder or (nearest) of its nearest parent. */
 bool projects_find_folder(struct projects *projects, const char *folder, bool nearest,
                           char ret_id[PROJECT_ID_MAX]);
+/* A project into which the repository of a folder (a full path) was taken in, the newest of them. */
+bool projects_find_repository(struct projects *projects, const char *folder, char ret_id[PROJECT_ID_MAX]);
 /* All ids in order of creation: an array of *ret_count that the caller frees. */
 char (*projects_ids(struct projects *projects, size_t *ret_count))[PROJECT_ID_MAX];
 /* Deep copy of a project's record; false if it is gone. record_finish frees. */

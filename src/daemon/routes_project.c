@@ -156,19 +156,21 @@ static void show_one(const struct request *request, json_t *body)
 
 static void find_project(const struct request *request, json_t *body)
 {
-    autofree char *folder = NULL;
+    autofree char *folder = NULL, *repository = NULL;
     auto(error) struct error *err = NULL;
+    struct projects *projects = request->daemon->projects;
     char id[PROJECT_ID_MAX];
     struct project *project = NULL;
     auto(json) json_t *answer = NULL;
 
     (void)body;
-    if (!request_query(request, "folder", &folder))
+    if (!request_query(request, "folder", &folder) || !request_query(request, "repository", &repository))
         return;
-    if (folder && projects_find_folder(request->daemon->projects, folder, true, id))
-        project = projects_lock(request->daemon->projects, id);
+    if ((folder && projects_find_folder(projects, folder, true, id)) ||
+        (repository && projects_find_repository(projects, repository, id)))
+        project = projects_lock(projects, id);
     if (!project) {
-        autofree char *safe = text_safe(folder ? folder : "");
+        autofree char *safe = text_safe(folder ? folder : repository ? repository : "");
 
         error_set(&err, ERROR_NOT_FOUND, "no project belongs to \"%s\" or a folder above it", safe);
         error_hint(&err, "`hutch up` in that folder makes one; `hutch ls` lists the others");

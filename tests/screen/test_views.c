@@ -209,6 +209,7 @@ static void test_a_new_folder(void **state)
         screen_up(&screen);
         screen_answer(&screen, screen_asked(&screen, "GET", "/v1/projects"), NULL);
         screen_fail(&screen, screen_asked(&screen, "GET", "/v1/find"), ERROR_NOT_FOUND, "no project");
+        screen_fail(&screen, screen_asked(&screen, "GET", "/v1/find?rep"), ERROR_NOT_FOUND, "no project");
         screen_golden(&screen, name);
         screen_close(&screen);
     }

@@ -31,6 +31,61 @@ static void test_project_of_the_folder_is_shown_first(void **state)
     assert_shown(screen, "> api");
 }
 
+/* The repository here is in a project that has another folder: nothing is proposed, that one is shown. */
+static void test_a_repository_that_is_taken_in_is_not_proposed(void **state)
+{
+    struct screen *screen = *state;
+    screen->app->repository = xstrdup("/home/you/src/api");
+    screen_fill(screen);
+    screen_fail(screen, screen_asked(screen, "GET", "/v1/find?folder="), ERROR_NOT_FOUND, "none");
+    assert_null(screen->app->notice);
+    uint64_t id = screen_asked(screen, "GET", "/v1/find?repository=%2Fhome%2Fyou%2Fsrc%2Fapi");
+    screen_answer(screen, id, "{\"name\":\"api\"}");
+    assert_string_equal(app_project(screen->app)->name, "api");
+    screen_assert(screen, "makes a project", false);
+}
+
+static void test_a_repository_of_no_project_is_proposed(void **state)
+{
+    struct screen *screen = *state;
+    screen->app->repository = xstrdup("/home/you/src/api");
+    screen_fill(screen);
+    screen_fail(screen, screen_asked(screen, "GET", "/v1/find?folder="), ERROR_NOT_FOUND, "none");
+    screen_fail(screen, screen_asked(screen, "GET", "/v1/find?repository="), ERROR_NOT_FOUND, "none");
+    assert_shown(screen, "c makes a project of the repository here");
+}
+
+/* The line above the keys is there to say how an act went, not to stay. */
+static void test_the_last_act_goes(void **state)
+{
+    struct screen *screen = *state;
+    screen_fill(screen);
+    screen_keys(screen, "K y j"); /* a key of the time when it runs takes nothing away */
+    assert_shown(screen, "$ hutch stop shop");
+    screen_answer(screen, screen_asked(screen, "POST", "/v1/projects/shop/stop"), "{\"name\":\"shop\"}");
+    screen_time(screen, 1000);
+    assert_shown(screen, "$ hutch stop shop");
+    screen_time(screen, 8000);
+    screen_assert(screen, "$ hutch", false);
+
+    screen_forget(screen);
+    screen_keys(screen, "K y");
+    screen_answer(screen, screen_asked(screen, "POST", "/v1/projects/api/stop"), "{\"name\":\"api\"}");
+    assert_shown(screen, "$ hutch stop api");
+    screen_keys(screen, "c"); /* nor does it stand on the form */
+    screen_assert(screen, "$ hutch", false);
+}
+
+static void test_start_wakes_what_is_saved(void **state)
+{
+    struct screen *screen = *state;
+    screen_fill(screen);
+    screen_keys(screen, "G");
+    assert_shown(screen, "b wake");
+    screen_keys(screen, "x");
+    assert_shown(screen, "b        wake         start the machine, or wake");
+}
+
 /* A person who has moved already is not led away. */
 static void test_a_late_answer_moves_nobody(void **state)
 {
@@ -485,6 +540,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_up_asks_for_what_is_shown),
         TEST(test_project_of_the_folder_is_shown_first),
+        TEST(test_a_repository_that_is_taken_in_is_not_proposed),
+        TEST(test_a_repository_of_no_project_is_proposed),
+        TEST(test_the_last_act_goes),
+        TEST(test_start_wakes_what_is_saved),
         TEST(test_a_late_answer_moves_nobody),
         TEST(test_refreshes_of_a_project_are_coalesced),
         TEST(test_old_events_ask_for_nothing),

@@ -323,6 +323,30 @@ static void test_commands_end_with_their_machine(void **state)
     assert_int_equal(event->exit, 7);
 }
 
+/* Also when it was saved and then stopped, and when it boots anew after something that nobody saw. */
+static void test_commands_end_also_unseen(void **state)
+{
+    struct screen *screen = *state;
+    static const char *const ends[] = {"lifecycle.drop", "lifecycle.start", "lifecycle.remove"};
+    for (int i = 0; i < (int)countof(ends); i++) {
+        char json[200];
+        snprintf(json, sizeof(json),
+                 "{\"seq\":%d,\"project\":\"shop\",\"session\":\"s%d\",\"kind\":\"exec.start\",\"subject\":"
+                 "\"bash\"}",
+                 700 + 2 * i, i);
+        screen_event(screen, json);
+        const struct event *event = events_find(&screen->app->events, 700 + 2 * i, NULL);
+        assert_false(event->ended);
+        snprintf(json, sizeof(json), "{\"seq\":%d,\"project\":\"shop\",\"kind\":\"%s\",\"subject\":\"x\"}",
+                 701 + 2 * i, ends[i]);
+        screen_event(screen, json);
+        assert_true(event->ended && event->with_machine);
+    }
+    screen_size(screen, 40, 120);
+    screen_keys(screen, "Enter G k");
+    screen_assert(screen, "it ended with the machine", true);
+}
+
 static void test_wrap_shows_all_of_a_row(void **state)
 {
     struct screen *screen = *state;
@@ -359,6 +383,7 @@ int main(void)
         TEST(test_marks),
         TEST(test_ring_is_bounded_and_says_so),
         TEST(test_commands_end_with_their_machine),
+        TEST(test_commands_end_also_unseen),
         TEST(test_wrap_shows_all_of_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -276,6 +276,25 @@ uint64_t act_log(struct app *app, enum entry_state state, const char *command, c
     return entry->number;
 }
 
+const struct entry *act_newest(const struct app *app)
+{
+    for (size_t at = app->entry_end; at-- > app->entry_first && at >= app->entry_seen;) {
+        const struct entry *entry = act_entry(app, at);
+        if (!entry->command)
+            continue;
+        bool over = entry->ended_ns && app->now_ns - entry->ended_ns >= ENTRY_SHOWN_NS;
+        return over ? NULL : entry;
+    }
+    return NULL;
+}
+
+void act_seen(struct app *app)
+{
+    const struct entry *entry = act_newest(app);
+    if (entry && entry->state != ENTRY_RUNS)
+        app->entry_seen = app->entry_end;
+}
+
 const struct entry *act_entry(const struct app *app, size_t position)
 {
     if (position < app->entry_first || position >= app->entry_end)

@@ -87,6 +87,7 @@ void app_free(struct app *app)
     free(app->version);
     free(app->folder);
     free(app->folder_project);
+    free(app->near_project);
     free(app->repository);
     free(app->input_error);
     free(app->notice);
@@ -437,6 +438,9 @@ static int64_t clock_due(const struct app *app)
         ticks = true;
     if ((app->terminal && terminal_ticks(app->terminal)) || demo_ticks(app))
         ticks = true;
+    const struct entry *entry = act_newest(app);
+    if (entry && entry->ended_ns)
+        ticks = true; /* until it goes */
     int64_t step = ticks ? SECOND : 60 * SECOND, due = (app->now_ns / step + 1) * step;
     return prompt_due(app) && prompt_due(app) < due ? prompt_due(app) : due;
 }

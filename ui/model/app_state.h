@@ -96,6 +96,7 @@ struct app {
     bool up, was_up;
     char *down_why, *version;
     char *folder, *folder_project, *repository;
+    char *near_project; /* that has the repository, and another folder or none */
     struct settings settings;
     bool lines_probed, lines_work; /* line drawing: as the terminal shows it; as the settings want it then */
     char *title;                   /* of the window, as it was given last */
@@ -149,7 +150,8 @@ struct app {
     struct entry entries[ACTS_MAX];
     size_t entry_first, entry_end; /* positions; entries[position % ACTS_MAX] */
     uint64_t entry_last;
-    char *notice; /* the line above the key bar says this until the next key; NULL: the newest entry */
+    size_t entry_seen; /* positions below it have had their time on the line above the keys */
+    char *notice;      /* the line above the key bar says this until the next key; NULL: the newest entry */
     enum style notice_style;
     uint64_t notice_about; /* the project that it is about: it goes with it; 0: none */
     uint64_t batch, batch_last,
@@ -269,6 +271,11 @@ uint64_t act_log(struct app *app, enum entry_state state, const char *command, c
 void act_log_end(struct app *app, uint64_t number, const struct error *error, const char *words);
 /* How an act that runs goes on. */
 void act_log_say(struct app *app, uint64_t number, const char *words);
+#define ENTRY_SHOWN_NS (8 * SECOND)
+/* The newest act, while it runs and for ENTRY_SHOWN_NS after, if no key has come since its end; or NULL. */
+const struct entry *act_newest(const struct app *app);
+/* A key came: an act that is over has been seen. */
+void act_seen(struct app *app);
 const struct entry *act_entry(const struct app *app, size_t position);
 
 /* ---- keys.c ---- */

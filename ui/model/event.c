@@ -222,6 +222,7 @@ static bool join(struct events *events, const json_t *json, const char *kind, ui
     size_t position = events->open[i] - 1;
     struct event *event = events_at(events, position);
     event->ended = true;
+    event->with_machine = false;
     event->failed = failed;
     event->ms = ms;
     event->exit = (int)field_number(json, "exit", -1);
@@ -237,11 +238,13 @@ static bool join(struct events *events, const json_t *json, const char *kind, ui
     return true;
 }
 
-/* Commands end with their machine, whether or not their own end is told, now or when it is up again. */
+/* Commands end with their machine, whether or not their own end is told, now or when it is up again: also
+ * with its memory image, and what was not over when it boots anew ended while nobody saw it. */
 static void end_with_machine(struct events *events, const char *kind, uint32_t project)
 {
-    static const char *const ends[] = {"lifecycle.stop", "lifecycle.off", "lifecycle.crash",
-                                       "lifecycle.remove"};
+    static const char *const ends[] = {"lifecycle.stop",  "lifecycle.off",   "lifecycle.crash",
+                                       "lifecycle.drop",  "lifecycle.start", "lifecycle.remove",
+                                       "lifecycle.create"};
     bool found = false;
 
     for (size_t i = 0; i < countof(ends); i++)
@@ -251,7 +254,7 @@ static void end_with_machine(struct events *events, const char *kind, uint32_t p
         struct event *event = events_at(events, position);
         if (!event || event->project != project || event->ended)
             continue;
-        event->ended = true;
+        event->ended = event->with_machine = true;
         if (position < events->changed)
             events->changed = position;
     }

@@ -27,6 +27,7 @@ struct event {
     int16_t kind; /* index of events.kinds */
     uint8_t group;
     bool started, ended, failed, timed_out;
+    bool with_machine; /* ended with it: when and how is not known */
 };
 struct events {
     struct event *ring;

@@ -169,11 +169,12 @@ void feed_refresh(struct app *app, uint64_t number, struct effects *effects)
 
 /* ---- all projects ---- */
 
-/* The project of the folder that hutch was started in is the one that is looked at first. */
+/* The project of the folder that hutch was started in is the one that is looked at first, or one that has
+ * the repository which is there. */
 static void choose_first(struct app *app)
 {
-    struct project *project =
-        app->folder_project ? projects_named(&app->projects, app->folder_project) : NULL;
+    const char *name = app->folder_project ? app->folder_project : app->near_project;
+    struct project *project = name ? projects_named(&app->projects, name) : NULL;
     if (app->chosen || !project)
         return;
     app->chosen = true;
@@ -212,17 +213,33 @@ void feed_refresh_all(struct app *app, struct effects *effects)
     app->projects_call = app_call(app, EFFECT_LINES, "GET", "/v1/projects", NULL, take_projects, effects)->id;
 }
 
-static void take_found(struct app *app, struct call *call, const struct message *message,
-                       struct effects *effects)
+/* The repository where hutch was started, and no project of this folder: it may be in one of another. */
+static void take_found_repository(struct app *app, struct call *call, const struct message *message,
+                                  struct effects *effects)
 {
     (void)call, (void)effects;
     const char *name = json_string_value(json_object_get(message->body, "name"));
     bool others = !app->projects.known || app->projects.count > 0; /* else the empty list says it */
-    if (!name && others && app->repository && message->error && message->error->code == ERROR_NOT_FOUND) {
-        char key[24] = "";
+    char key[24] = "";
+    if (name) {
+        app->near_project = (free(app->near_project), xstrdup(name));
+        if (app->projects.known)
+            choose_first(app);
+    } else if (others && app->repository && message->error && message->error->code == ERROR_NOT_FOUND) {
         autofree char *folder = text_safe(app->repository);
         bindings_key(&app->settings.bindings, KEYMAP_PROJECT, ACTION_CREATE, key);
         app_say(app, STYLE_NORMAL, _("%s makes a project of the repository here, %s"), key, folder);
+    }
+}
+
+static void take_found(struct app *app, struct call *call, const struct message *message,
+                       struct effects *effects)
+{
+    (void)call;
+    const char *name = json_string_value(json_object_get(message->body, "name"));
+    if (!name && app->repository && message->error && message->error->code == ERROR_NOT_FOUND) {
+        autofree char *path = field_path("/v1/find?repository=%s", app->repository);
+        app_call(app, EFFECT_CALL, "GET", path, NULL, take_found_repository, effects);
     }
     if (!name)
         return;

@@ -165,6 +165,8 @@ void app_key(struct app *app, const struct key_event *key, struct effects *effec
     }
     if (key->type == KEY_EVENT_FOCUS || (key->type == KEY_EVENT_MOUSE && key->act == MOUSE_MOVE))
         return;
+    if (!app->notice) /* which is what stood on that line else */
+        act_seen(app);
     free(app->notice);
     app->notice = NULL;
     app->changed = true;

@@ -31,8 +31,11 @@ static const struct project_call calls[] = {
      N_("it does not run"), NULL, NULL,
      N_("thawed: it goes on; what it asked was refused for now, its question waits")},
     {ACTION_SUSPEND, " run paused ", "POST", "/v1/projects/%s/suspend", NULL, N_("it does not run"),
-     N_("save %s with all that runs in it?"),
-     N_("its memory is written to the disk of this host and freed; starting it goes on where it was"), NULL},
+     N_("suspend %s with all that runs in it?"),
+     N_("it is saved: its memory is written to the disk of this host and freed; start wakes it, and it goes "
+        "on "
+        "where it was"),
+     NULL},
     {ACTION_REMOVE, NULL, "DELETE", "/v1/projects/%s", NULL, NULL, N_("remove %s for good?"),
      N_("the machine and its disk are removed; nothing brings them back. Work in it that exists nowhere else "
         "is "

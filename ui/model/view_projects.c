@@ -174,10 +174,12 @@ static uint64_t own(const struct app *app, uint64_t number)
     return number;
 }
 
-/* The same key resumes what it paused. */
+/* The same key resumes what it paused; what starts a machine wakes one that is saved. */
 static const char *says(const struct app *app, uint64_t number, enum action action)
 {
     const struct project *project = projects_find(&app->projects, number);
+    if (action == ACTION_START && project && !strcmp(project->state, "saved"))
+        return _("wake");
     if (action == ACTION_PAUSE && project && !strcmp(project->state, "paused"))
         return _("resume");
     if (action == ACTION_PAUSE && project && !strcmp(project->state, "frozen"))

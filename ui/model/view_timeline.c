@@ -64,6 +64,8 @@ static enum style style_of(const struct event *event)
 {
     if (event->failed || event->timed_out || event->exit > 0)
         return STYLE_BAD;
+    if (event->with_machine)
+        return STYLE_DIM;
     return event->started && !event->ended ? STYLE_BUSY : STYLE_GOOD;
 }
 
@@ -129,6 +131,8 @@ static void detail(const struct app *app, uint64_t seq, struct doc *out)
     event_outcome(event, text);
     if (*text)
         doc_add(out, style_of(event), _("result"), text);
+    if (event->with_machine)
+        doc_add(out, STYLE_DIM, "", _("it ended with the machine; when and how is not known"));
     if (event->failed && event->detail)
         doc_add(out, STYLE_BAD, _("why"), event->detail);
     field_duration(took(app, event), text);

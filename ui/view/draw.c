@@ -218,15 +218,12 @@ static void paint_entry(struct area area, const struct entry *entry)
     area_text_cut(area, 0, width + 2, area.columns - width - 2, styles[entry->state], end, true);
 }
 
-/* The newest act; what was only said has had its time. */
+/* The newest act, for a while; what was only said has had its time. */
 static void paint_newest(const struct app *app, struct area area)
 {
-    for (size_t at = app->entry_end; at-- > app->entry_first;) {
-        if (act_entry(app, at)->command) {
-            paint_entry(area, act_entry(app, at));
-            return;
-        }
-    }
+    const struct entry *entry = act_newest(app);
+    if (entry)
+        paint_entry(area, entry);
 }
 
 /* Under a prompt: that there is more of it, or that it is too early to answer. */
@@ -322,7 +319,8 @@ static void paint_bar(struct app *app, struct area area)
 /* What is too long for the line above the keys takes the lines above it too: it is said whole. */
 static void paint_notice(const struct app *app, struct area area, int line)
 {
-    if (!app->notice || app->confirm.on || app->input_use || paint_width(app->notice) <= area.columns)
+    bool form = view_table[app_view(app)]->flags & VIEW_TYPES; /* is never covered */
+    if (!app->notice || app->confirm.on || app->input_use || form || paint_width(app->notice) <= area.columns)
         return;
     int lines = paint_wrapped(area, 0, 0, 0, area.columns, app->notice_style, app->notice);
     int top = line - lines + 1 > 0 ? line - lines + 1 : 0;
