@@ -195,6 +195,8 @@ static int read_spec(struct session *session, struct error **err)
 
     if (rc == -ERROR_IO && err && *err && (*err)->sys == 0)
         _exit(0); /* hutch-guest has ended; nothing was asked of us */
+    /* the loop has its time from when this process began to wait; a time limit counts from now */
+    uv_update_time(session->loop);
     return rc ? rc : session_spec_read(body, &session->spec, err);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define TEST_LIMIT 120 /* s */
+#define LIMIT_MS   1500
 
 static struct rig rig;
 
@@ -74,10 +75,26 @@ static void the_next_session_waits(void **state)
     assert_int_not_equal(parent_of(third), spare);
 }
 
+/* A time limit counts from the start of the program, however long its process has waited before. */
+static void a_time_limit_counts_from_the_start(void **state)
+{
+    char first[40], second[40];
+
+    rig_exec(&rig, first, NULL, "cat", NULL);
+    waiting_child(2);
+    usleep(2 * LIMIT_MS * 1000);
+    rig_exec(&rig, second, json_pack("{s:i}", "timeout_ms", LIMIT_MS), "sleep", "0.1", NULL);
+    autofree char *wait = xasprintf("/v1/sessions/%s/wait", second);
+    auto(json) json_t *session = NULL;
+    assert_int_equal(rig_call(&rig, "GET", wait, NULL, &session), 200);
+    assert_int_equal(json_integer_value(json_object_get(session, "exit_status")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_next_session_waits, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_time_limit_counts_from_the_start, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
