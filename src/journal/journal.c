@@ -111,6 +111,17 @@ static int read_version(struct journal *journal, int *ret_version, struct error 
     return 0;
 }
 
+/* Where a host was reached is asked in front of a person. It only makes that quicker: a disk that has no room
+ * for it still has a journal. */
+static void ensure_site_index(struct journal *journal)
+{
+    auto(error) struct error *err = NULL;
+    if (execute(journal,
+                "CREATE INDEX IF NOT EXISTS event_site ON event(subject) WHERE kind = '" STORE_SITE_KIND "'",
+                &err) < 0)
+        log_debug("journal: no index of sites: %s", err->message);
+}
+
 /* Makes the tables, with a new id, unless they are there. */
 static int ensure_schema(struct journal *journal, struct error **err)
 {
@@ -237,8 +248,9 @@ static int open_writer(struct journal *journal, struct error **err)
                 "PRAGMA temp_store = MEMORY",
                 err);
     journal->full_sync = true;
-    if (rc < 0 || (rc = ensure_schema(journal, err)) < 0 ||
-        (rc = store_read_id(journal->writer, journal->path, journal->id, err)) < 0 ||
+    if (rc == 0 && (rc = ensure_schema(journal, err)) == 0)
+        ensure_site_index(journal);
+    if (rc < 0 || (rc = store_read_id(journal->writer, journal->path, journal->id, err)) < 0 ||
         (rc = read_last(journal, err)) < 0 || (rc = open_anchors(journal, err)) < 0)
         return rc;
     if (sqlite3_prepare_v3(journal->writer,

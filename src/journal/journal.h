@@ -56,10 +56,12 @@ int journal_append_all(struct journal *journal, const struct event *events, size
                        int64_t *ret_seq, struct error **err);
 
 struct journal_query {
-    const char *project; /* NULL: all */
-    const char *kind;    /* "exec" matches exec and exec.*; NULL: all */
+    const char *project;     /* NULL: all */
+    const char *not_project; /* rows of every other project; NULL: all */
+    const char *kind;        /* "exec" matches exec and exec.*; NULL: all */
     const char *session;
-    const char *subject; /* exactly; slow without a project */
+    const char
+        *subject; /* exactly; found by an index where kind is "egress.open", else slow without a project */
     int64_t after_seq; /* rows with seq > this */
     int64_t since_ts;  /* 0: no bound */
     size_t limit;      /* 0: no bound */

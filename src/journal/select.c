@@ -15,7 +15,12 @@ static char *query_text(const struct journal_query *query)
     if (query->project)
         buf_printf(&sql, NULL, " AND project = :project");
     /* '/' follows '.': all names that begin with the kind and a point. */
-    if (query->kind)
+    if (query->not_project)
+        buf_printf(&sql, NULL, " AND project <> :not_project");
+    if (query->kind && query->subject &&
+        !strcmp(query->kind, STORE_SITE_KIND)) /* literally: a partial index */
+        buf_printf(&sql, NULL, " AND kind = '" STORE_SITE_KIND "'");
+    else if (query->kind)
         buf_printf(&sql, NULL, " AND (kind = :kind OR (kind > :kind || '.' AND kind < :kind || '/'))");
     if (query->session)
         buf_printf(&sql, NULL, " AND session = :session");
@@ -100,6 +105,7 @@ static int run_query(struct journal *journal, const struct journal_query *query,
         return store_error(journal->reader, journal->path, err);
     bind_number(stmt, ":after", query->after_seq);
     bind_text(stmt, ":project", query->project);
+    bind_text(stmt, ":not_project", query->not_project);
     bind_text(stmt, ":kind", query->kind);
     bind_text(stmt, ":session", query->session);
     bind_text(stmt, ":subject", query->subject);

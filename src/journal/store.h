@@ -10,8 +10,9 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
-#define HASH_SIZE 32
-#define HEX_SIZE  (2 * HASH_SIZE + 1)
+#define HASH_SIZE       32
+#define HEX_SIZE        (2 * HASH_SIZE + 1)
+#define STORE_SITE_KIND "egress.open" /* rows of it are found by their subject */
 
 /* The columns in the order of struct record; also that of the hashed bytes (without prev and hash). */
 #define EVENT_COLUMNS                                                                                        \

@@ -38,7 +38,7 @@ exceptions="
 libraries='
 libvirt/        src/vm/
 git2            src/repo/
-sqlite3\.h      src/journal/ src/daemon/state
+sqlite3\.h      src/journal/ src/daemon/state tests/unit/test_journal_sql
 n?curses        ui/term/
 ini\.h          src/conf/
 nghttp2/        src/wire/

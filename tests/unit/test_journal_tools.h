@@ -2,7 +2,7 @@
 #ifndef HUTCH_TEST_JOURNAL_TOOLS_H
 #define HUTCH_TEST_JOURNAL_TOOLS_H
 
-#include "test_base_scratch.h"
+#include "test_journal_sql.h"
 
 #include "journal/journal.h"
 #include "journal/store.h"
@@ -50,21 +50,6 @@ static inline void fill(const char *path, int from, int to)
     for (int n = from; n <= to; n++)
         append_nth(journal, n);
     journal_close(journal);
-}
-
-/* SQL on the file as somebody else would run it. */
-static inline int sql_on(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static inline int sql_on(const char *path, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    autofree char *sql = xvasprintf(format, args);
-    va_end(args);
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
-    sqlite3_close(db);
-    return rc;
 }
 
 #define NO_TRIGGERS                                                                                          \
