@@ -49,10 +49,18 @@ static void line(const char *key, const char *value)
     out_text("  %s%*s %s\n", word, columns < 10 ? (int)(10 - columns) : 0, "", safe);
 }
 
+/* A time of the journal; that nobody has looked is "unknown", never "never". */
+static void print_time(const json_t *site, const char *key, const char *field, const char *never)
+{
+    const json_t *value = json_object_get(site, field);
+    autofree char *time = json_is_integer(value) ? out_time(out_number(site, field, 0)) : NULL;
+    line(key, time ? time : json_is_null(value) ? out_word(never) : out_word(N_("unknown")));
+}
+
 /* What the host is: who can read there, when it was reached first, what is odd about its name. */
 static void print_site(const json_t *fields)
 {
-    const json_t *site = json_object_get(fields, "site"), *seen = json_object_get(site, "seen_ns");
+    const json_t *site = json_object_get(fields, "site");
     if (!json_is_object(site))
         return;
     line(N_("host"), out_string(site, "host"));
@@ -62,10 +70,10 @@ static void print_site(const json_t *fields)
     line(N_("uploads"), json_is_true(json_object_get(site, "uploads"))
                             ? out_word(N_("yes: others can pick up what is sent there"))
                             : out_word(N_("not known for it")));
-    autofree char *first = json_is_integer(seen) ? out_time(out_number(site, "seen_ns", 0)) : NULL;
-    line(N_("first seen"), first                ? first
-                           : json_is_null(seen) ? out_word(N_("never before in this project"))
-                                                : out_word(N_("unknown")));
+    print_time(site, N_("first seen"), "seen_ns", N_("never before in this project"));
+    if (json_is_integer(json_object_get(site, "last_ns")))
+        print_time(site, N_("last seen"), "last_ns", "");
+    print_time(site, N_("elsewhere"), "elsewhere_ns", N_("never from another project"));
 }
 
 static void print_limits(const json_t *fields)

@@ -122,6 +122,16 @@ static int find_request(struct client *client, const struct args *args, int64_t 
     return rc;
 }
 
+/* An answer is about one host: what says more is a rule, written as one. */
+static int check_exact(const char *word, const char *effect, struct error **err)
+{
+    if (*word && !strpbrk(word, "*{ \t/"))
+        return 0;
+    autofree char *safe = text_safe(word);
+    error_set(err, ERROR_USAGE, _("\"%s\" is not one host"), safe);
+    return error_hint(err, _("write the rule: hutch rule add '%s %s'"), effect, safe);
+}
+
 /* Without a request: a rule of the project, or of all. */
 static int add_rule(struct client *client, const struct args *args, const char *effect, struct error **err)
 {
@@ -133,7 +143,9 @@ static int add_rule(struct client *client, const struct args *args, const char *
         error_set(err, ERROR_NOT_FOUND, _("no request is about \"%s\""), safe);
         return error_hint(err, _("without one only --for project and --for all are possible"));
     }
-    int rc = project_name(client, given, &name, err);
+    int rc = check_exact(args_word(args, 0), effect, err);
+    if (rc == 0)
+        rc = project_name(client, given, &name, err);
     if (rc < 0)
         return rc;
     autofree char *rule = xasprintf("%s %s", effect, args_word(args, 0));

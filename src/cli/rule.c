@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "cli/out.h"
 #include "cli/project.h"
@@ -17,9 +18,25 @@ static void print_json(json_t *line, void *user)
     out_json(line);
 }
 
+/* When an answer that holds ends: "in 2h", "session 7", "next". Caller frees. */
+static char *until_of(const json_t *rule)
+{
+    const char *scope = out_string(rule, "scope");
+    int64_t rest = (out_number(rule, "expires_ns", 0) - units_now_ns()) / 1000000000;
+    autofree char *session = out_member(rule, "session");
+    char duration[UNITS_DURATION_MAX];
+    if (!*scope)
+        return xstrdup("-");
+    if (!strcmp(scope, "session"))
+        return xasprintf(out_word(N_("session %s")), session);
+    units_format_duration(rest < 0 ? 0 : (uint64_t)rest, duration);
+    return !strcmp(scope, "next") ? xasprintf(out_word(N_("next, %s")), duration) : xstrdup(duration);
+}
+
 static void add_row(json_t *rule, void *user)
 {
     struct table *table = user;
+    autofree char *until = until_of(rule);
     autofree char *last = out_age(out_number(rule, "last_ns", 0));
     autofree char *hits = out_member(rule, "hits");
     autofree char *id = out_member(rule, "id");
@@ -29,13 +46,15 @@ static void add_row(json_t *rule, void *user)
     table_add(table, out_string(rule, "layer"));
     table_add(table, hits);
     table_add(table, last);
+    table_add(table, until);
     table_add(table, out_string(rule, "text"));
 }
 
 static int run_ls(const struct args *args, struct error **err)
 {
-    static const char *const titles[] = {N_("ID"), N_("FROM"), N_("HITS"), N_("LAST"), N_("RULE"), NULL};
-    struct table table = {.titles = titles, .right = "llrll"};
+    static const char *const titles[] = {N_("ID"),    N_("FROM"), N_("HITS"), N_("LAST"),
+                                         N_("UNTIL"), N_("RULE"), NULL};
+    struct table table = {.titles = titles, .right = "llrlll"};
     bool json = args_has(args, "json");
     auto(client) struct client *client = NULL;
     auto(json) json_t *result = NULL;
@@ -70,7 +89,8 @@ static int run_add(const struct args *args, struct error **err)
     auto(client) struct client *client = NULL;
     auto(json) json_t *answer = NULL;
     autofree char *path = NULL;
-    auto(json) json_t *body = json_pack("{s:s}", "rule", args_word(args, args->word_count - 1));
+    auto(json) json_t *body =
+        json_pack("{s:s, s:b}", "rule", args_word(args, args->word_count - 1), "all", args_has(args, "all"));
     int rc = body ? project_begin(args, 1, "/rules", &client, &path, err)
                   : error_set(err, ERROR_INVALID, _("a rule is UTF-8 text"));
 
@@ -88,11 +108,14 @@ static int run_add(const struct args *args, struct error **err)
     return rc;
 }
 
+static const struct option_spec add_options[] = {{"all", 0, NULL, N_("to the rules of all projects")},
+                                                 {"json", 0, NULL, N_("one JSON object a line")},
+                                                 {NULL}};
 const struct verb verb_rule_add = {
     .name = "rule add",
-    .synopsis = "[NAME] RULE [--json]",
+    .synopsis = "[NAME] RULE [--all] [--json]",
     .help = N_("add a rule, such as 'allow docs.rs'"),
-    .options = json_options,
+    .options = add_options,
     .min_args = 1,
     .max_args = 2,
     .run = run_add,
@@ -102,7 +125,7 @@ static int run_rm(const struct args *args, struct error **err)
 {
     const char *word = args_word(args, args->word_count - 1);
     autofree char *encoded = json_url_encode(word, strlen(word));
-    autofree char *suffix = xasprintf("/rules/%s", encoded);
+    autofree char *suffix = xasprintf("/rules/%s%s", encoded, args_has(args, "all") ? "?all=1" : "");
     auto(client) struct client *client = NULL;
     autofree char *path = NULL;
     int rc = project_begin(args, 1, suffix, &client, &path, err);
@@ -110,10 +133,13 @@ static int run_rm(const struct args *args, struct error **err)
     return rc < 0 ? rc : client_call(client, "DELETE", path, NULL, NULL, err);
 }
 
+static const struct option_spec rm_options[] = {{"all", 0, NULL, N_("out of the rules of all projects")},
+                                                {NULL}};
 const struct verb verb_rule_rm = {
     .name = "rule rm",
-    .synopsis = "[NAME] RULE|ID",
-    .help = N_("take a rule out"),
+    .synopsis = "[NAME] RULE|ID [--all]",
+    .help = N_("take out a rule, or back an answer that holds"),
+    .options = rm_options,
     .min_args = 1,
     .max_args = 2,
     .run = run_rm,
@@ -132,7 +158,8 @@ static int run_test(const struct args *args, struct error **err)
     auto(client) struct client *client = NULL;
     auto(json) json_t *answer = NULL;
     autofree char *path = NULL;
-    auto(json) json_t *body = json_pack("{s:s}", "target", args_word(args, args->word_count - 1));
+    auto(json) json_t *body = json_pack("{s:s, s:s*}", "target", args_word(args, args->word_count - 1),
+                                        "session", args_value(args, "session"));
     int rc = body ? project_begin(args, 1, "/rules/test", &client, &path, err)
                   : error_set(err, ERROR_INVALID, _("a host's name is ASCII"));
 
@@ -149,7 +176,11 @@ static int run_test(const struct args *args, struct error **err)
     autofree char *rule = out_member(answer, "rule_text");
     autofree char *source = out_member(answer, "source");
     autofree char *missing = out_member(answer, "missing");
+    autofree char *grant = out_member(answer, "grant");
     out_text("%s: %s\n", verdict, sentence);
+    if (*grant)
+        out_text(out_word(N_("  %s, the answer to request #%lld\n")), grant,
+                 (long long)out_number(answer, "granted_by", 0));
     if (*rule)
         out_text("  %s%s%s\n", rule, *source ? "  " : "", source);
     if (*missing)
@@ -157,11 +188,16 @@ static int run_test(const struct args *args, struct error **err)
     return status_of(verdict);
 }
 
+static const struct option_spec test_options[] = {
+    {"session", 0, "ID", N_("of a program of this session")},
+    {"json", 0, NULL, N_("one JSON object a line")},
+    {NULL},
+};
 const struct verb verb_rule_test = {
     .name = "rule test",
-    .synopsis = "[NAME] HOST[:PORT] [--json]",
+    .synopsis = "[NAME] HOST[:PORT] [--session ID] [--json]",
     .help = N_("say what would happen to a connection"),
-    .options = json_options,
+    .options = test_options,
     .min_args = 1,
     .max_args = 2,
     .run = run_test,

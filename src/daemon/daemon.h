@@ -21,6 +21,7 @@ struct attachments;
 struct ways;
 struct inbox;
 struct inbox_egress;
+struct inbox_grants;
 
 struct daemon {
     uv_loop_t loop;
@@ -35,7 +36,8 @@ struct daemon {
     struct events *events;             /* who follows the journal */
     struct attachments *attachments;   /* machine.h */
     struct inbox *inbox;               /* requests of all projects */
-    struct inbox_egress *inbox_egress; /* those of flows, and grants */
+    struct inbox_egress *inbox_egress; /* those of flows */
+    struct inbox_grants *inbox_grants; /* answers that go on to hold */
     struct ways *ways;                 /* way.h */
     pthread_mutex_t host_lock;
     struct vm_host *host;          /* by daemon_host */

@@ -5,6 +5,8 @@
 #include "base/units.h"
 #include "daemon/inbox.h"
 #include "daemon/inbox_fields.h"
+#include "daemon/inbox_grants.h"
+#include "daemon/inbox_seen.h"
 #include "daemon/rules.h"
 #include "daemon/state_requests.h"
 
@@ -14,12 +16,8 @@
 #include <unistd.h>
 
 #define OWNER       "egress"
-#define MEMORY_ID   (1ULL << 62) /* ids of grants that are not stored */
 #define BRIDGE_S    30           /* until a rule that was added is read */
 #define UPLOAD_MORE (8ULL << 20) /* that one answer lets pass, if the rule has no cap of its own */
-#define SEEN_ROWS   1
-#define LOOKS_MS    60000 /* in so long the journal is searched … */
-#define LOOKS_MAX   30    /* … so often */
 
 /* A flow that stands still. */
 struct held {
@@ -51,13 +49,9 @@ struct pass {
 
 struct inbox_egress {
     TAILQ_HEAD(, pass) passes;
-    int64_t looks_ms; /* of the journal: the time of the last */
-    unsigned looks;
     TAILQ_HEAD(, held) held;
     TAILQ_HEAD(, reply) replies;
-    struct grant *grants; /* one row: policy_decide takes it as it is */
-    size_t grant_count;
-    uint64_t last_memory_id;
+    struct inbox_seen seen;
 };
 
 static struct inbox_egress *store(struct daemon *daemon)
@@ -68,80 +62,6 @@ static struct inbox_egress *store(struct daemon *daemon)
 static int64_t now_s(void)
 {
     return units_now_ns() / 1000000000;
-}
-
-/* ---- grants ---- */
-
-static void keep(struct inbox_egress *egress, const struct grant *grant)
-{
-    egress->grants = xrealloc(egress->grants, egress->grant_count + 1, sizeof(*egress->grants));
-    egress->grants[egress->grant_count++] = *grant;
-}
-
-static void on_stored_grant(const struct grant *grant, void *user)
-{
-    keep(user, grant);
-}
-
-static void drop(struct daemon *daemon, size_t i)
-{
-    struct inbox_egress *egress = store(daemon);
-    auto(error) struct error *err = NULL;
-
-    if (egress->grants[i].id < MEMORY_ID && state_grant_delete(daemon->state, egress->grants[i].id, &err) < 0)
-        log_error("grant %llu: %s", (unsigned long long)egress->grants[i].id, err->message);
-    egress->grants[i] = egress->grants[--egress->grant_count];
-}
-
-size_t inbox_egress_grants(struct daemon *daemon, const struct grant **ret_grants)
-{
-    struct inbox_egress *egress = store(daemon);
-
-    for (size_t i = egress->grant_count; i-- > 0;)
-        if (grant_is_over(&egress->grants[i], now_s()))
-            drop(daemon, i);
-    *ret_grants = egress->grants;
-    return egress->grant_count;
-}
-
-void inbox_egress_used(struct daemon *daemon, const struct grant *grant)
-{
-    struct inbox_egress *egress = store(daemon);
-    auto(error) struct error *err = NULL;
-
-    for (size_t i = 0; i < egress->grant_count; i++) {
-        struct grant *mine = &egress->grants[i];
-        if (mine->id != grant->id)
-            continue;
-        mine->uses++;
-        /* That the next attempt was made must not be forgotten; how often another one served may be. */
-        if (mine->scope == SCOPE_NEXT && state_grant_save(daemon->state, mine, &err) < 0)
-            log_error("grant %llu: %s", (unsigned long long)mine->id, err->message);
-        return;
-    }
-}
-
-static void end_grants(struct daemon *daemon, const char *project, const char *session, bool all)
-{
-    struct inbox_egress *egress = store(daemon);
-
-    for (size_t i = egress->grant_count; i-- > 0;) {
-        const struct grant *grant = &egress->grants[i];
-        bool bound = grant->scope == SCOPE_ONCE || grant->scope == SCOPE_SESSION;
-        if (!strcmp(grant->project, project) &&
-            (all || (bound && (!session || !strcmp(grant->session, session)))))
-            drop(daemon, i);
-    }
-}
-
-void inbox_egress_ended(struct daemon *daemon, const char *project, const char *session)
-{
-    end_grants(daemon, project, session, false);
-}
-
-void inbox_egress_forget(struct daemon *daemon, const char *project)
-{
-    end_grants(daemon, project, NULL, true);
 }
 
 /* ---- an answer becomes a grant or a rule ---- */
@@ -190,8 +110,6 @@ static bool private_address(const char *missing, struct address *ret)
 static int add_grant(struct daemon *daemon, const struct approval_request *stored, const struct about *about,
                      enum grant_scope scope, uint64_t seconds, struct error **err)
 {
-    struct inbox_egress *egress = store(daemon);
-    bool memory = scope == SCOPE_ONCE || scope == SCOPE_SESSION;
     struct grant grant;
     int rc = grant_init(&about->request, scope, 1u << scope, false, seconds, &grant, err);
 
@@ -204,13 +122,7 @@ static int add_grant(struct daemon *daemon, const struct approval_request *store
     snprintf(grant.digest, sizeof(grant.digest), "%s", stored->digest);
     grant.has_private =
         !strcmp(stored->verb, "PRIVATE") && private_address(about->missing, &grant.private_address);
-    if (memory)
-        grant.id = MEMORY_ID + ++egress->last_memory_id;
-    else
-        rc = state_grant_save(daemon->state, &grant, err);
-    if (rc == 0)
-        keep(egress, &grant);
-    return rc;
+    return inbox_grants_add(daemon, &grant, err);
 }
 
 /* "allow docs.rs" with its end, into the project's file or that of all projects. */
@@ -316,16 +228,6 @@ static void free_held(struct held *held)
     free(held);
 }
 
-static const struct grant *grant_of(struct daemon *daemon, int64_t request)
-{
-    struct inbox_egress *egress = store(daemon);
-
-    for (size_t i = egress->grant_count; i-- > 0;)
-        if (egress->grants[i].request_id == (uint64_t)request)
-            return &egress->grants[i];
-    return NULL;
-}
-
 static enum reason reason_of(const struct approval_outcome *outcome)
 {
     switch (outcome->verdict) {
@@ -354,48 +256,9 @@ static void on_done(struct approval_waiter *waiter, const struct approval_outcom
     uint64_t flow = held->flow;
 
     if (answer.allow)
-        answer.grant = grant_of(held->daemon, outcome->id);
+        answer.grant = inbox_grants_of(held->daemon, outcome->id);
     free_held(held);
     flows_answer(flows, flow, &answer);
-}
-
-/* The journal may be long: who asks much does not keep the loop at it. */
-static bool may_look(struct inbox_egress *egress)
-{
-    int64_t now = units_monotonic_ns() / 1000000;
-
-    if (now - egress->looks_ms > LOOKS_MS) {
-        egress->looks_ms = now;
-        egress->looks = 0;
-    }
-    return egress->looks++ < LOOKS_MAX;
-}
-
-/* When the host was reached first from this project; 0: never; or INBOX_SEEN_UNKNOWN. */
-static bool take_time(const struct event *event, void *user)
-{
-    *(int64_t *)user = event->ts;
-    return false;
-}
-
-static int64_t first_seen(struct daemon *daemon, const struct flow *flow)
-{
-    char host[HOST_FORMAT_MAX];
-    struct journal_query query = {.kind = "egress.open", .limit = SEEN_ROWS};
-    struct project *project = projects_lock(daemon->projects, flow->request.project);
-    char name[PROJECT_NAME_MAX];
-    int64_t seen = 0;
-
-    if (!project)
-        return INBOX_SEEN_UNKNOWN;
-    memcpy(name, project->r.name, sizeof(name));
-    projects_unlock(daemon->projects);
-    if (!may_look(store(daemon)))
-        return INBOX_SEEN_UNKNOWN;
-    query.project = name;
-    query.subject = host_format(&flow->request.host, flow->request.port, host);
-    journal_select(daemon->journal, &query, take_time, &seen, NULL);
-    return seen;
 }
 
 /* What an upload gets by one answer. */
@@ -442,7 +305,10 @@ uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const stru
         return (uint64_t)passed;
     }
     inbox_settings(daemon->inbox, flow->request.project, &settings);
-    json_t *fields = inbox_fields(flow, first_seen(daemon, flow));
+    struct inbox_history history;
+
+    inbox_seen_look(daemon, &store(daemon)->seen, flow, &history);
+    json_t *fields = inbox_fields(flow, &history);
     if (flow->request.command)
         json_object_set_new(fields, "command", json_string(flow->request.command));
     autofree char *text = json_dumps(fields, JSON_COMPACT | JSON_ENSURE_ASCII);
@@ -571,7 +437,7 @@ void inbox_egress_wait(struct daemon *daemon, const char *project, struct flows 
 int inbox_egress_create(struct daemon *daemon, struct error **err)
 {
     static const struct inbox_owner owner = {
-        .name = OWNER, .apply = apply, .ended = inbox_egress_ended, .forget = inbox_egress_forget};
+        .name = OWNER, .apply = apply, .ended = inbox_grants_ended, .forget = inbox_grants_forget};
     struct inbox_egress *egress = xnew(struct inbox_egress);
 
     TAILQ_INIT(&egress->held);
@@ -579,7 +445,7 @@ int inbox_egress_create(struct daemon *daemon, struct error **err)
     TAILQ_INIT(&egress->passes);
     daemon->inbox_egress = egress;
     inbox_add_owner(daemon->inbox, &owner);
-    return state_grants_load(daemon->state, on_stored_grant, egress, err);
+    return inbox_grants_create(daemon, err);
 }
 
 void inbox_egress_destroy(struct daemon *daemon)
@@ -590,7 +456,7 @@ void inbox_egress_destroy(struct daemon *daemon)
         return;
     while (!TAILQ_EMPTY(&egress->passes))
         free_pass(egress, TAILQ_FIRST(&egress->passes));
-    free(egress->grants);
+    inbox_grants_destroy(daemon);
     free(egress);
     daemon->inbox_egress = NULL;
 }

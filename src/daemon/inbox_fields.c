@@ -129,7 +129,21 @@ static json_t *claim(const struct flow *flow)
     return object;
 }
 
-static json_t *site(const struct flow *flow, int64_t seen_ns)
+/* "Never" is said only by who has looked. */
+static void set_seen(json_t *object, const struct inbox_history *history)
+{
+    const struct {
+        const char *key;
+        int64_t ns;
+    } times[] = {{"seen_ns", history->first_ns},
+                 {"last_ns", history->last_ns},
+                 {"elsewhere_ns", history->elsewhere_ns}};
+
+    for (size_t i = 0; history->known && i < countof(times); i++)
+        json_object_set_new(object, times[i].key, times[i].ns ? json_integer(times[i].ns) : json_null());
+}
+
+static json_t *site(const struct flow *flow, const struct inbox_history *history)
 {
     struct host_display display;
     const char *words;
@@ -137,8 +151,7 @@ static json_t *site(const struct flow *flow, int64_t seen_ns)
     host_display_init(&display, &flow->request.host);
     json_t *object = json_pack("{s:s, s:b}", "host", display.text, "uploads", flow->verdict.uploads);
 
-    if (seen_ns != INBOX_SEEN_UNKNOWN)
-        json_object_set_new(object, "seen_ns", seen_ns ? json_integer(seen_ns) : json_null());
+    set_seen(object, history);
     if (display.decoded)
         json_object_set_new(object, "decoded", json_string(display.decoded));
     if (display.registrable)
@@ -154,7 +167,7 @@ static void set_cap(json_t *object, const char *key, uint64_t bytes)
     json_object_set_new(object, key, bytes == UINT64_MAX ? json_null() : json_integer((json_int_t)bytes));
 }
 
-json_t *inbox_fields(const struct flow *flow, int64_t seen_ns)
+json_t *inbox_fields(const struct flow *flow, const struct inbox_history *history)
 {
     const struct verdict *verdict = &flow->verdict;
     char authority[HOST_FORMAT_MAX];
@@ -176,7 +189,7 @@ json_t *inbox_fields(const struct flow *flow, int64_t seen_ns)
         json_object_set_new(fields, "class", json_string(address_class_name(verdict->class)));
     set_cap(fields, "cap_hour", verdict->caps.hour);
     json_object_set_new(fields, "sent", json_integer((json_int_t)flow->up));
-    json_object_set_new(fields, "site", site(flow, seen_ns));
+    json_object_set_new(fields, "site", site(flow, history));
     json_object_set_new(fields, "claim", claim(flow));
     return fields;
 }

@@ -4,12 +4,12 @@
 #define HUTCH_DAEMON_INBOX_FIELDS_H
 
 #include "approval/approval.h"
+#include "daemon/inbox_seen.h"
 #include "egress/flow.h"
 
 #include <jansson.h>
 
-#define INBOX_KEY_MAX      1024
-#define INBOX_SEEN_UNKNOWN (-1)
+#define INBOX_KEY_MAX 1024
 
 /* "CONNECT", "PRIVATE", "REQUEST", "UPLOAD": the closed list of verbs. */
 const char *inbox_verb(const struct flow *flow);
@@ -18,8 +18,7 @@ void inbox_key(const struct flow *flow, char ret[INBOX_KEY_MAX]);
 enum approval_tier inbox_tier(const struct flow *flow);
 /* 1 << enum approval_scope. */
 unsigned inbox_scopes(const struct flow *flow);
-/* One JSON object (doc/protocol.md "requests"): new reference. seen_ns: when the host was reached first from
- * this project, 0: never, INBOX_SEEN_UNKNOWN: nobody has looked. */
-json_t *inbox_fields(const struct flow *flow, int64_t seen_ns);
+/* One JSON object (doc/protocol.md "requests"): new reference. history: what the journal says of the host. */
+json_t *inbox_fields(const struct flow *flow, const struct inbox_history *history);
 
 #endif

@@ -3,7 +3,7 @@ libdaemon_a_SOURCES = \
 	%D%/attach.c %D%/boot_wait.c %D%/clock.c %D%/clock.h %D%/code_in.c %D%/console.c %D%/console.h \
 	%D%/create.c %D%/create.h %D%/daemon.c %D%/daemon.h %D%/doctor.c %D%/doctor.h %D%/events.c %D%/events.h \
 	%D%/exec_end.c %D%/exec_end.h %D%/freeze.c %D%/freeze.h %D%/host.c %D%/host.h \
-	%D%/identity.c %D%/inbox.c %D%/inbox.h %D%/inbox_egress.c %D%/inbox_egress.h %D%/inbox_fields.c %D%/inbox_fields.h \
+	%D%/identity.c %D%/inbox.c %D%/inbox.h %D%/inbox_egress.c %D%/inbox_egress.h %D%/inbox_grants.c %D%/inbox_grants.h %D%/inbox_seen.c %D%/inbox_seen.h %D%/inbox_fields.c %D%/inbox_fields.h \
 	%D%/inbox_settings.c %D%/inbox_settings.h %D%/inbox_show.c %D%/inbox_show.h %D%/routes_request.c %D%/job.c %D%/job.h %D%/logfile.c %D%/logfile.h %D%/machine.c %D%/machine.h %D%/ops.h \
 	%D%/post.c %D%/post.h %D%/power.c %D%/project.c %D%/project.h %D%/quit.c %D%/quit.h %D%/quit_client.c \
 	%D%/quit_client.h %D%/reconcile.c %D%/relay.c %D%/relay.h %D%/remove.c %D%/routes_event.c \
@@ -11,7 +11,7 @@ libdaemon_a_SOURCES = \
 	%D%/rules.c %D%/rules.h \
 	%D%/server.c %D%/server.h %D%/show.c %D%/show.h %D%/state.c %D%/state.h %D%/state_rows.c \
 	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/steps.def %D%/up.c %D%/way.c %D%/way.h %D%/way_log.c \
-	%D%/way_internal.h %D%/way_guest.c %D%/way_rules.c %D%/way_ports.c %D%/way_show.c %D%/work.c %D%/work.h
+	%D%/way_internal.h %D%/way_guest.c %D%/way_policy.c %D%/way_rules.c %D%/way_ports.c %D%/way_show.c %D%/work.c %D%/work.h
 DAEMON_CFLAGS = $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBVIRT_CFLAGS) $(CRYPTO_CFLAGS)
 libdaemon_a_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 DAEMON_LIBS = libdaemon.a libapproval.a libguestlink.a libegress.a libpolicy.a librepo.a libimage.a libvm.a libjournal.a libconf.a libwire.a libbase.a $(WIRE_LIBS) \

@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-#define RULE_MAX   2000 /* bytes of a rule that is sent */
-#define TARGET_MAX 300
-#define NAME_LEN   300 /* of what is read: conf says what is wrong with it */
+#define RULE_MAX    2000 /* bytes of a rule that is sent */
+#define TARGET_MAX  300
+#define SESSION_MAX 63
+#define NAME_LEN    300 /* of what is read: conf says what is wrong with it */
 
 /* The way of the request's project; NULL: the client has been told. */
 static struct way *request_way(const struct request *request)
@@ -74,11 +75,13 @@ static void add_rule(const struct request *request, json_t *body)
     auto(error) struct error *err = NULL;
     auto(json) json_t *answer = NULL;
     const char *text = NULL;
+    bool all = false;
 
     if (!way)
         return;
-    if (json_get_string(body, "rule", RULE_MAX, &text, &err) == 0)
-        way_rule_add(way, text, &answer, &err);
+    if (json_get_string(body, "rule", RULE_MAX, &text, &err) == 0 &&
+        json_opt_bool(body, "all", &all, &err) == 0)
+        way_rule_add(way, text, all, &answer, &err);
     if (err)
         request_fail(request, err);
     else
@@ -90,11 +93,12 @@ static void remove_rule(const struct request *request, json_t *body)
     struct way *way = request_way(request);
     auto(error) struct error *err = NULL;
     auto(json) json_t *answer = json_object();
+    autofree char *all = NULL;
 
     (void)body;
-    if (!way)
+    if (!way || !request_query(request, "all", &all))
         return;
-    if (way_rule_remove(way, request->args[1], &err) < 0)
+    if (way_rule_remove(way, request->args[1], all && !strcmp(all, "1"), &err) < 0)
         request_fail(request, err);
     else
         json_reply(request->stream, 200, answer);
@@ -105,11 +109,12 @@ static void test_rule(const struct request *request, json_t *body)
 {
     struct way *way = request_way(request);
     auto(error) struct error *err = NULL;
-    const char *target = NULL;
+    const char *target = NULL, *session = NULL;
 
     if (!way)
         return;
-    if (json_get_string(body, "target", TARGET_MAX, &target, &err) < 0) {
+    if (json_get_string(body, "target", TARGET_MAX, &target, &err) < 0 ||
+        json_opt_string(body, "session", SESSION_MAX, &session, &err) < 0) {
         request_fail(request, err);
         return;
     }
@@ -117,7 +122,7 @@ static void test_rule(const struct request *request, json_t *body)
     const char *colon = strrchr(target, ':'), *bracket = strrchr(target, ']');
     bool port = colon && (!bracket || colon > bracket);
     autofree char *authority = port ? xstrdup(target) : xasprintf("%s:443", target);
-    auto(json) json_t *answer = way_test(way, authority);
+    auto(json) json_t *answer = way_test(way, authority, session);
     json_reply(request->stream, 200, answer);
 }
 

@@ -1,5 +1,6 @@
 #include "daemon/inbox.h"
 #include "daemon/inbox_egress.h"
+#include "daemon/inbox_grants.h"
 #include "daemon/way_internal.h"
 
 #include "base/alloc.h"
@@ -11,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RELOAD_MS 200  /* files of rules are read when nothing has changed for so long */
-#define HITS_MAX  4096 /* rules of a project whose use is counted */
+#define HITS_MAX 4096 /* rules of a project whose use is counted */
 
 /* A lookup or a dial of a flow. */
 struct errand {
@@ -20,18 +20,6 @@ struct errand {
     struct way *way;
     uint64_t flow, lookup;
     struct dial *dial;
-};
-
-struct ways {
-    struct daemon *daemon;
-    struct way *first;
-    struct resolver *resolver;
-    struct way_log *log;
-    char *run; /* names this hutchd's connections */
-    uint64_t generation;
-    uv_timer_t reload;
-    uv_fs_event_t watches[3];
-    size_t watch_count;
 };
 
 static void on_tick(uv_timer_t *timer);
@@ -47,17 +35,15 @@ static struct way *find(struct ways *ways, const char *id)
     return way;
 }
 
-/* Before each call into flows. */
-static struct flows *now(struct way *way)
+struct flows *way_now(struct way *way)
 {
     flows_set_time(way->flows, units_monotonic_ns() / 1000000, units_now_ns() / 1000000000);
     return way->flows;
 }
 
-/* After each call: when the flows want to be looked at again. */
-static void plan_tick(struct way *way)
+void way_plan(struct way *way)
 {
-    int64_t ms = flows_tick(now(way));
+    int64_t ms = flows_tick(way_now(way));
 
     if (ms >= 0)
         uv_timer_start(&way->tick, on_tick, (uint64_t)ms, 0);
@@ -65,7 +51,7 @@ static void plan_tick(struct way *way)
 
 static void on_tick(uv_timer_t *timer)
 {
-    plan_tick(timer->data);
+    way_plan(timer->data);
 }
 
 /* ---- what flows want done ---- */
@@ -110,8 +96,8 @@ static void on_resolved(const struct resolver_answer *answer, void *user)
     uint64_t flow = errand->flow;
 
     end_errand(errand);
-    flows_resolved(now(way), flow, answer);
-    plan_tick(way);
+    flows_resolved(way_now(way), flow, answer);
+    way_plan(way);
 }
 
 static void do_resolve(uint64_t flow, const char *name, void *user)
@@ -131,8 +117,8 @@ static void on_dialed(const struct dial_result *result, void *user)
     uint64_t flow = errand->flow;
 
     end_errand(errand);
-    flows_dialed(now(way), flow, result);
-    plan_tick(way);
+    flows_dialed(way_now(way), flow, result);
+    way_plan(way);
 }
 
 static void do_dial(uint64_t flow, const struct dial_target *target, void *user)
@@ -158,22 +144,25 @@ static void do_drop(uint64_t flow, void *user)
     }
 }
 
-/* Counts the rule that decided. */
+/* Counts the rule or grant that decided. */
 static void count_hit(struct way *way, const struct flow_record *record)
 {
-    const struct rule *rule = record->flow ? record->flow->verdict.rule : NULL;
+    const struct verdict *verdict = record->flow ? &record->flow->verdict : NULL;
+    char word[INBOX_GRANT_WORD_MAX];
     size_t i = 0;
 
-    if (!rule || (record->row != FLOW_ROW_OPEN && record->row != FLOW_ROW_DENY))
+    if (!verdict || !(verdict->rule || verdict->grant) ||
+        (record->row != FLOW_ROW_OPEN && record->row != FLOW_ROW_DENY))
         return;
-    while (i < way->hit_count && strcmp(way->hits[i].rule, rule->id))
+    const char *id = verdict->grant ? inbox_grant_word(verdict->grant, word) : verdict->rule->id;
+    while (i < way->hit_count && strcmp(way->hits[i].rule, id))
         i++;
     if (i == HITS_MAX)
         return;
     if (i == way->hit_count) {
         way->hits = xrealloc(way->hits, ++way->hit_count, sizeof(struct hit));
         way->hits[i] = (struct hit){0};
-        snprintf(way->hits[i].rule, sizeof(way->hits[i].rule), "%s", rule->id);
+        snprintf(way->hits[i].rule, sizeof(way->hits[i].rule), "%s", id);
     }
     way->hits[i].count += record->count ? record->count : 1;
     way->hits[i].last_ns = units_now_ns();
@@ -213,14 +202,14 @@ static size_t do_grants(const struct request *request, const struct grant **ret_
     struct way *way = user;
 
     (void)request;
-    return inbox_egress_grants(way->daemon, ret_grants);
+    return inbox_grants_list(way->daemon, ret_grants);
 }
 
 static void do_used(const struct grant *grant, void *user)
 {
     struct way *way = user;
 
-    inbox_egress_used(way->daemon, grant);
+    inbox_grants_used(way->daemon, grant);
 }
 
 static uint64_t do_ask(const struct flow *flow, enum reason *ret_reason, void *user)
@@ -277,125 +266,8 @@ static void on_logged(const char *project, uint64_t flow, bool written, void *us
         flows_set_log(each->flows, written);
     if (!way || !flow)
         return;
-    flows_recorded(now(way), flow, written);
-    plan_tick(way);
-}
-
-/* ---- rules ---- */
-
-static void note_policy(struct way *way, const char *subject, const char *verdict)
-{
-    auto(error) struct error *err = NULL;
-    struct event event = EVENT_INIT;
-
-    event.project = way->id;
-    event.kind = "policy";
-    event.actor = "hutchd";
-    event.subject = subject;
-    event.verdict = verdict;
-    if (daemon_journal(way->ways->daemon, &event, &err) < 0)
-        log_error("%s", err->message);
-}
-
-static bool same_host_ports(const struct policy *a, const struct policy *b)
-{
-    struct policy_host_port x, y;
-
-    for (size_t i = 0;; i++) {
-        bool more = policy_host_port(a, i, &x);
-
-        if (more != policy_host_port(b, i, &y))
-            return false;
-        if (!more)
-            return true;
-        if (strcmp(x.name, y.name) || strcmp(x.to, y.to) || x.port != y.port)
-            return false;
-    }
-}
-
-/* Same rules, same mode, same ports? Then nothing has changed for anybody. */
-static bool same_policy(const struct policy *a, const struct policy *b)
-{
-    size_t count_a, count_b;
-    const struct rule *const *rules_a = policy_rules(a, &count_a), *const *rules_b =
-                                                                       policy_rules(b, &count_b);
-
-    if (policy_mode(a) != policy_mode(b) || count_a != count_b)
-        return false;
-    for (size_t i = 0; i < count_a; i++) {
-        if (strcmp(rules_a[i]->id, rules_b[i]->id))
-            return false;
-    }
-    return same_host_ports(a, b);
-}
-
-/* Reads the files; what cannot be read leaves the rules of before in force (none at the start: deny all). */
-void way_reload(struct way *way)
-{
-    auto(error) struct error *err = NULL;
-    auto(policy) struct policy *policy = NULL;
-    uint64_t generation = ++way->ways->generation;
-
-    if (way_project_ends(way))
-        return;
-    if (way_load(way, generation, &policy, &err) < 0) {
-        if (!way->banner || strcmp(way->banner, err->message)) {
-            log_warning("project %s: the rules are not taken: %s", way->id, err->message);
-            note_policy(way, err->message, "refused");
-        }
-        free(way->banner);
-        way->banner = xstrdup(err->message);
-        return;
-    }
-    free(steal(&way->banner));
-    if (!way->policy || !same_policy(way->policy, policy)) {
-        size_t count;
-
-        policy_rules(policy, &count);
-        autofree char *text = xasprintf("generation %llu: %s, %zu rules", (unsigned long long)generation,
-                                        policy_mode_name(policy_mode(policy)), count);
-        note_policy(way, text, "loaded");
-    }
-    policy_unref(way->policy);
-    way->policy = policy_ref(policy);
-    flows_set_policy(now(way), policy);
-    inbox_egress_rules(way->daemon, way->id, policy);
-    plan_tick(way);
-}
-
-void ways_reload(struct daemon *daemon)
-{
-    for (struct way *way = daemon->ways->first; way; way = way->next)
-        way_reload(way);
-}
-
-static void on_reload(uv_timer_t *timer)
-{
-    struct ways *ways = timer->data;
-
-    ways_reload(ways->daemon);
-}
-
-static void on_change(uv_fs_event_t *watch, const char *name, int events, int status)
-{
-    struct ways *ways = watch->data;
-
-    (void)name;
-    (void)events;
-    (void)status;
-    uv_timer_start(&ways->reload, on_reload, RELOAD_MS, 0);
-}
-
-static void watch_folder(struct ways *ways, const char *path)
-{
-    uv_fs_event_t *watch = &ways->watches[ways->watch_count];
-
-    if (uv_fs_event_init(&ways->daemon->loop, watch) < 0)
-        return;
-    watch->data = ways;
-    ways->watch_count++;
-    if (uv_fs_event_start(watch, on_change, path, 0) < 0)
-        log_warning("\"%s\" cannot be watched: changed rules count after `hutch rule ls`", path);
+    flows_recorded(way_now(way), flow, written);
+    way_plan(way);
 }
 
 /* ---- the way of a project ---- */
@@ -442,7 +314,7 @@ static void drop_way(struct way *way)
         at = &(*at)->next;
     way->guest = NULL;
     way_guest_drop(way);
-    flows_destroy(now(way));
+    flows_destroy(way_now(way));
     *at = way->next;
     policy_unref(way->policy);
     free(way->banner);
@@ -458,7 +330,7 @@ void way_forget(struct daemon *daemon, const char *id)
 
     if (way)
         drop_way(way);
-    inbox_egress_forget(daemon, id);
+    inbox_grants_forget(daemon, id);
 }
 
 void way_attach(struct daemon *daemon, const char *id, struct guest *guest)
@@ -487,8 +359,8 @@ bool way_take(struct daemon *daemon, const char *id, const void *message)
 
     if (!way)
         return false;
-    bool good = flows_take(now(way), message);
-    plan_tick(way);
+    bool good = flows_take(way_now(way), message);
+    way_plan(way);
     return good;
 }
 
@@ -499,16 +371,16 @@ void way_lost(struct daemon *daemon, const char *id)
     if (!way)
         return;
     inbox_away(daemon->inbox, id); /* its questions live on: refused with their numbers */
-    flows_lost(now(way));
+    flows_lost(way_now(way));
     way->boot++;
-    plan_tick(way);
+    way_plan(way);
 }
 
 json_t *way_flows(struct way *way)
 {
     json_t *list = json_array();
 
-    for (const struct flow *flow = flows_first(now(way)); flow; flow = flow->next)
+    for (const struct flow *flow = flows_first(way_now(way)); flow; flow = flow->next)
         json_array_append_new(list, way_show_flow(flow, units_monotonic_ns() / 1000000));
     return list;
 }
@@ -531,7 +403,7 @@ const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate)
     *ret_rate = 0;
     if (!way)
         return NULL;
-    flows_rate(now(way), &up, &down);
+    flows_rate(way_now(way), &up, &down);
     *ret_rate = up + down;
     return way->policy ? policy_mode_name(policy_mode(way->policy)) : "deny";
 }
@@ -541,8 +413,6 @@ const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate)
 struct ways *ways_create(struct daemon *daemon)
 {
     struct ways *ways = xnew(struct ways);
-    autofree char *projects = file_join(daemon->paths->config, "projects");
-    autofree char *presets = file_join(daemon->paths->config, "presets");
     autofree char *program = NULL;
     auto(error) struct error *err = NULL;
 
@@ -557,11 +427,7 @@ struct ways *ways_create(struct daemon *daemon)
     ways->log = way_log_create(daemon, on_logged, ways);
     uv_timer_init(&daemon->loop, &ways->reload);
     ways->reload.data = ways;
-    if (file_make_folder(projects, 0700, NULL) == 0)
-        watch_folder(ways, projects);
-    watch_folder(ways, daemon->paths->config);
-    if (file_make_folder(presets, 0700, NULL) == 0) /* one that comes later would not be seen */
-        watch_folder(ways, presets);
+    ways_watch(ways);
     way_report_left(daemon);
     return ways;
 }

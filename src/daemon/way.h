@@ -35,17 +35,23 @@ const char *way_banner(const struct way *way);
 const char *way_notice(const struct way *way);
 /* Reads all files of rules anew, now. */
 void ways_reload(struct daemon *daemon);
-/* The living flows, the rules as they are now ("id source text decision hits last_ns"; hits since hutchd's
- * start), rules that the journal suggests: arrays. New references. */
+/* The living flows; the rules as they are now ("id source text decision hits last_ns"; hits since hutchd's
+ * start) and behind them the grants; rules that the journal suggests: arrays. New references. */
 json_t *way_flows(struct way *way);
 json_t *way_rules(struct way *way);
 json_t *way_suggest(struct way *way);
-/* `rule test`: what the flows' own decision says to "host:port" now. New reference. */
-json_t *way_test(struct way *way, const char *authority);
-/* Writes a rule into the project's file, in its canonical form, or takes one out (by its id or text). Noted
+/* `rule test`: what the flows' own decision says to "host:port" now, with the grants that hold for session
+ * (NULL: for who has none). New reference. */
+json_t *way_test(struct way *way, const char *authority, const char *session);
+/* Writes a rule into the project's file (all: into rules.ini of all projects), in its canonical form. Noted
  * in the journal before. Then all files are read. */
-int way_rule_add(struct way *way, const char *text, json_t **ret_json, struct error **err);
-int way_rule_remove(struct way *way, const char *word, struct error **err);
+int way_rule_add(struct way *way, const char *text, bool all, json_t **ret_json, struct error **err);
+/* Takes out a rule of that file by its id or text; or, where there is none, grants of the project by their
+ * word or text: their connections are cut unless something else lets them. */
+int way_rule_remove(struct way *way, const char *word, bool all, struct error **err);
+/* A grant was taken back: connections of the project (NULL: of every one) that it let through are judged
+ * again. */
+void ways_revoke(struct daemon *daemon, const char *id, uint64_t grant);
 /* The host ports as they are now: array of {"name","host","port","to"}. New reference. */
 json_t *way_host_ports(struct way *way);
 /* Writes a host port into the project's file, or takes one out. port 0: that of `to`. Noted in the journal

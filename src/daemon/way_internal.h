@@ -1,18 +1,34 @@
-/* way_internal.h: between way.c, way_rules.c, way_ports.c, way_log.c and way_show.c. */
+/* way_internal.h: between way.c, way_policy.c, way_rules.c, way_ports.c, way_log.c and way_show.c. */
 #ifndef HUTCH_DAEMON_WAY_INTERNAL_H
 #define HUTCH_DAEMON_WAY_INTERNAL_H
 
 #include "daemon/way.h"
+#include "daemon/inbox_grants.h"
 #include "daemon/rules.h"
 #include "egress/flow.h"
 #include "image/image.h"
 
 struct hit {
-    char rule[17];
+    char rule[INBOX_GRANT_WORD_MAX]; /* or the word of a grant */
     uint64_t count;
     int64_t last_ns;
 };
 struct errand;
+struct resolver;
+struct way_log;
+
+/* All of them. */
+struct ways {
+    struct daemon *daemon;
+    struct way *first;
+    struct resolver *resolver;
+    struct way_log *log;
+    char *run; /* names this hutchd's connections */
+    uint64_t generation;
+    uv_timer_t reload;
+    uv_fs_event_t watches[3];
+    size_t watch_count;
+};
 
 /* One project's. */
 struct way {
@@ -49,8 +65,8 @@ char *way_project_name(struct way *way, struct error **err);
 bool way_project_ends(const struct way *way);
 
 /* ---- way_guest.c ---- */
-/* Asks the machine, once it is ready, where its package tools fetch from, and reads the rules anew if that has
- * changed. */
+/* Asks the machine, once it is ready, where its package tools fetch from, and reads the rules anew if that
+ * has changed. */
 void way_guest_ask(struct way *way);
 /* Gives up a question that is under way. */
 void way_guest_drop(struct way *way);
@@ -59,11 +75,18 @@ size_t way_guest_hosts(const struct way *way, const struct base *base, struct ru
                        size_t max);
 
 /* ---- way.c ---- */
+/* Its flows, with the time of now: before each call into them. */
+struct flows *way_now(struct way *way);
+/* After each call: plans when they want to be looked at again. */
+void way_plan(struct way *way);
+
+/* ---- way_policy.c ---- */
 /* Reads the rules of one project anew. */
 void way_reload(struct way *way);
+/* Watches the folders of rules: what changes there is read. */
+void ways_watch(struct ways *ways);
 
 /* ---- way_log.c: rows of the journal, written in groups by a thread ---- */
-struct way_log;
 /* done is called on the loop for each row with a flow. */
 struct way_log *way_log_create(struct daemon *daemon,
                                void (*done)(const char *project, uint64_t flow, bool written, void *user),

@@ -173,6 +173,33 @@ int way_proxy(struct daemon *daemon, char **ret_proxy, struct error **err)
 
 /* ---- showing and testing ---- */
 
+static const struct hit *hit_of(const struct way *way, const char *id)
+{
+    for (size_t i = 0; i < way->hit_count; i++)
+        if (!strcmp(way->hits[i].rule, id))
+            return &way->hits[i];
+    return NULL;
+}
+
+/* Behind the rules: answers that hold without being one. */
+static void add_grants(struct way *way, json_t *list)
+{
+    auto(json) json_t *grants = inbox_grants_show(way->daemon, way->id);
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(grants, i, row)
+    {
+        const struct hit *hit = hit_of(way, json_string_value(json_object_get(row, "id")));
+
+        if (hit) {
+            json_object_set_new(row, "hits", json_integer((json_int_t)hit->count));
+            json_object_set_new(row, "last_ns", json_integer(hit->last_ns));
+        }
+    }
+    json_array_extend(list, grants);
+}
+
 json_t *way_rules(struct way *way)
 {
     json_t *list = json_array();
@@ -181,12 +208,7 @@ json_t *way_rules(struct way *way)
 
     for (size_t i = 0; i < count; i++) {
         const struct rule *rule = rules[i];
-        const struct hit *hit = NULL;
-
-        for (size_t j = 0; j < way->hit_count && !hit; j++) {
-            if (!strcmp(way->hits[j].rule, rule->id))
-                hit = &way->hits[j];
-        }
+        const struct hit *hit = hit_of(way, rule->id);
         json_t *row =
             json_pack("{s:s, s:s, s:s*, s:i, s:s, s:s, s:I, s:I}", "id", rule->id, "layer",
                       rule_layer_name(rule->layer), "source", rule->source, "line", rule->line, "text",
@@ -195,15 +217,18 @@ json_t *way_rules(struct way *way)
         require(row);
         json_array_append_new(list, row);
     }
+    add_grants(way, list);
     return list;
 }
 
-json_t *way_test(struct way *way, const char *authority)
+json_t *way_test(struct way *way, const char *authority, const char *session)
 {
     struct request request;
     struct verdict verdict;
-    bool parsed = flow_decide(way->policy, authority, strlen(authority), PROTO_ANY, way->id, NULL, 0,
-                              units_now_ns() / 1000000000, &request, &verdict);
+    const struct grant *grants;
+    size_t count = inbox_grants_list(way->daemon, &grants);
+    bool parsed = flow_decide(way->policy, authority, strlen(authority), PROTO_ANY, way->id, session, grants,
+                              count, units_now_ns() / 1000000000, &request, &verdict);
 
     return way_show_verdict(parsed ? &request : NULL, &verdict);
 }
@@ -219,9 +244,17 @@ char *way_project_name(struct way *way, struct error **err)
     return name;
 }
 
-int way_rule_add(struct way *way, const char *text, json_t **ret_json, struct error **err)
+/* The row before a rule is written or taken out. */
+static int note_change(struct way *way, const char *kind, const char *text, bool all, struct error **err)
 {
-    const struct rule_origin origin = {.layer = LAYER_PROJECT};
+    autofree char *subject = xasprintf("%s%s", text, all ? " (all projects)" : "");
+
+    return daemon_note(way->daemon, way->id, kind, subject, err);
+}
+
+int way_rule_add(struct way *way, const char *text, bool all, json_t **ret_json, struct error **err)
+{
+    const struct rule_origin origin = {.layer = all ? LAYER_USER : LAYER_PROJECT};
     autofree char *name = way_project_name(way, err);
     auto(rule) struct rule *rule = NULL;
 
@@ -229,9 +262,9 @@ int way_rule_add(struct way *way, const char *text, json_t **ret_json, struct er
         return -ERROR_NOT_FOUND;
     int rc = rule_parse(text, strlen(text), &origin, &rule, err);
     if (rc == 0)
-        rc = daemon_note(way->daemon, way->id, "policy.add", rule->text, err);
+        rc = note_change(way, "policy.add", rule->text, all, err);
     if (rc == 0)
-        rc = rules_add(way->daemon->paths, name, rule->text, err);
+        rc = rules_add(way->daemon->paths, all ? NULL : name, rule->text, err);
     if (rc < 0)
         return rc;
     ways_reload(way->daemon);
@@ -239,39 +272,59 @@ int way_rule_add(struct way *way, const char *text, json_t **ret_json, struct er
     return 0;
 }
 
-/* The rule of an id or a text, the project's own before others. */
-static const struct rule *find_rule(const struct way *way, const char *word)
+/* The rule of an id or a text, the project's own (all: that of all projects) before others. */
+static const struct rule *find_rule(const struct way *way, const char *word, bool all)
 {
     size_t count = 0;
     const struct rule *const *rules = way->policy ? policy_rules(way->policy, &count) : NULL;
     const struct rule *found = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        if (!strcmp(rules[i]->text, word) || !strcmp(rules[i]->id, word))
+        if (strcmp(rules[i]->text, word) != 0 && strcmp(rules[i]->id, word) != 0)
+            continue;
+        if (!all || !found || rules[i]->layer == LAYER_USER)
             found = rules[i]; /* the project's come last */
     }
     return found;
 }
 
-int way_rule_remove(struct way *way, const char *word, struct error **err)
+/* A rule of another layer is not taken out by this. */
+static int check_layer(const struct rule *rule, bool all, struct error **err)
+{
+    static const char *const ways_out[] = {
+        [LAYER_BUILTIN] = "it is built in",
+        [LAYER_PRESET] = "a line \"-TARGET\" under presets of the project's file takes it out",
+        [LAYER_USER] = "it counts for every project: --all takes it out",
+        [LAYER_PROJECT] = "it is the project's own: leave --all out",
+        [LAYER_SESSION] = "it ends by itself"};
+
+    if (rule->layer == (all ? LAYER_USER : LAYER_PROJECT))
+        return 0;
+    error_set(err, ERROR_STATE, "\"%s\" stands in \"%s\"", rule->text, rule->source ? rule->source : "hutch");
+    return error_hint(err, "%s", ways_out[rule->layer]);
+}
+
+int way_rule_remove(struct way *way, const char *word, bool all, struct error **err)
 {
     autofree char *name = way_project_name(way, err);
+    size_t revoked = 0;
+    int rc = 0;
 
     if (!name)
         return -ERROR_NOT_FOUND;
     ways_reload(way->daemon);
-    const struct rule *rule = find_rule(way, word);
-    if (rule && rule->layer != LAYER_PROJECT) {
-        error_set(err, ERROR_STATE, "\"%s\" stands in \"%s\"", rule->text,
-                  rule->source ? rule->source : "hutch");
-        return error_hint(err, rule->layer == LAYER_PRESET
-                                   ? "a line \"-TARGET\" under presets of the project's file takes it out"
-                                   : "edit that file: it counts for every project");
-    }
+    const struct rule *rule = find_rule(way, word, all);
+    bool own = rule && rule->layer == (all ? LAYER_USER : LAYER_PROJECT);
+    if (!own && !all && (rc = inbox_grants_revoke(way->daemon, way->id, word, &revoked, err)) < 0)
+        return rc;
+    if (revoked)
+        return 0;
+    if (rule && (rc = check_layer(rule, all, err)) < 0)
+        return rc;
     autofree char *text = xstrdup(rule ? rule->text : word);
-    int rc = daemon_note(way->daemon, way->id, "policy.remove", text, err);
+    rc = note_change(way, "policy.remove", text, all, err);
     if (rc == 0)
-        rc = rules_remove(way->daemon->paths, name, text, err);
+        rc = rules_remove(way->daemon->paths, all ? NULL : name, text, err);
     ways_reload(way->daemon);
     return rc;
 }

@@ -94,6 +94,12 @@ static void set_verdict(json_t *json, const struct verdict *verdict)
         set_text(json, "rule_text", verdict->rule->text);
         set_text(json, "source", verdict->rule->source);
     }
+    if (verdict->grant) {
+        char word[INBOX_GRANT_WORD_MAX];
+
+        set_text(json, "grant", inbox_grant_word(verdict->grant, word));
+        set(json, "granted_by", json_integer((json_int_t)verdict->grant->request_id));
+    }
     set_text(json, "missing", verdict->missing);
     if (verdict->reason == REASON_FLOOR || verdict->reason == REASON_PRIVATE)
         set_text(json, "class", address_class_name(verdict->class));

@@ -140,8 +140,8 @@ struct flow_ops {
      * the call. 0: it cannot be asked, *ret_reason says why (REASON_NO_UI, _REPEAT, _ASK_QUOTA, _LOG). NULL:
      * nothing is ever asked (REASON_NO_UI). */
     uint64_t (*ask)(const struct flow *flow, enum reason *ret_reason, void *user);
-    /* The flow has gone: its question, or its wait for an answer, is not about a waiting stream any more. May be
-     * NULL. */
+    /* The flow has gone: its question, or its wait for an answer, is not about a waiting stream any more. May
+     * be NULL. */
     void (*withdraw)(const struct flow *flow, void *user);
     /* The time of now, for an answer that comes by itself. May be NULL: that of flows_set_time. */
     void (*time)(int64_t *ret_ms, int64_t *ret_s, void *user);
@@ -175,7 +175,8 @@ void flows_lost(struct flows *flows);
 /* Another policy (a reference is taken; NULL: everything is denied): every flow is judged again by its
  * recorded request, and cut if it would not be allowed now. */
 void flows_set_policy(struct flows *flows, struct policy *policy);
-/* A grant was taken back: flows that it allowed are judged again. */
+/* A grant was taken back (ops->grants no longer has it): flows that it allowed are judged again, and cut
+ * where nothing else lets them. */
 void flows_revoke(struct flows *flows, uint64_t grant_id);
 /* The journal cannot be written (or can again): nothing new is allowed meanwhile. */
 void flows_set_log(struct flows *flows, bool works);
@@ -198,10 +199,11 @@ void flows_rate(const struct flows *flows, uint64_t *ret_up, uint64_t *ret_down)
 struct budget *flows_budget(struct flows *flows);
 
 /* What policy_decide says to an authority as a program would ask for it: the very function of the flows, for
- * `rule test`. proto ANY: not given. *ret_request is filled if it returns true, else the form is wrong. */
+ * `rule test`. proto ANY: not given; session NULL: of none. *ret_request is filled if it returns true, else
+ * the form is wrong. */
 bool flow_decide(const struct policy *policy, const char *authority, size_t len, enum proto proto,
-                 const char *project, const struct grant *grants, size_t grant_count, int64_t now_s,
-                 struct request *ret_request, struct verdict *ret_verdict);
+                 const char *project, const char *session, const struct grant *grants, size_t grant_count,
+                 int64_t now_s, struct request *ret_request, struct verdict *ret_verdict);
 /* The body of a refusal, JSON, at most FLOW_BODY_MAX with its NUL. host NULL: the form was wrong. */
 void refusal_body(const struct request *request, const struct verdict *verdict, const char *words,
                   uint64_t request_id, char ret[FLOW_BODY_MAX]);

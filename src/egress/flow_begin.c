@@ -11,8 +11,8 @@
 #define REQUEST_PORT   80
 
 bool flow_decide(const struct policy *policy, const char *authority, size_t len, enum proto proto,
-                 const char *project, const struct grant *grants, size_t grant_count, int64_t now_s,
-                 struct request *ret_request, struct verdict *ret_verdict)
+                 const char *project, const char *session, const struct grant *grants, size_t grant_count,
+                 int64_t now_s, struct request *ret_request, struct verdict *ret_verdict)
 {
     if (request_parse(authority, len, 0, ret_request, NULL) < 0) {
         verdict_form(policy, REASON_FORM, ret_verdict);
@@ -20,6 +20,7 @@ bool flow_decide(const struct policy *policy, const char *authority, size_t len,
     }
     ret_request->proto = proto;
     ret_request->project = project;
+    ret_request->session = session;
     ret_request->now = now_s;
     policy_decide(policy, ret_request, grants, grant_count, ret_verdict);
     return true;

@@ -78,13 +78,20 @@ static void judge_again(struct flows *flows, struct flow *flow)
 }
 
 /* Each flow that is there now, by its number: judging may end any of them. */
+static size_t list_ids(const struct flows *flows, uint64_t ids[FLOWS_MAX + 1])
+{
+    size_t count = 0;
+
+    for (const struct flow *flow = flows->first; flow && count < FLOWS_MAX + 1; flow = flow->next)
+        ids[count++] = flow->id;
+    return count;
+}
+
 static void judge_all(struct flows *flows)
 {
     uint64_t ids[FLOWS_MAX + 1];
-    size_t count = 0;
+    size_t count = list_ids(flows, ids);
 
-    for (const struct flow *flow = flows->first; flow && count < countof(ids); flow = flow->next)
-        ids[count++] = flow->id;
     for (size_t i = 0; i < count; i++) {
         struct flow *flow = flows_find(flows, ids[i]);
 
@@ -103,10 +110,35 @@ void flows_set_policy(struct flows *flows, struct policy *policy)
     policy_unref(old);
 }
 
+/* One that the grant let through: something else lets it now, or it ends. */
+static void judge_revoked(struct flows *flows, struct flow *flow)
+{
+    struct verdict verdict;
+
+    if (flow->state <= FLOW_STATE_RESOLVING) {
+        judge_again(flows, flow);
+        return;
+    }
+    flow_decide_now(flows, flow, &verdict);
+    flow->answered = false;
+    if (verdict.effect == VERDICT_ALLOW && verdict.proto == flow->verdict.proto &&
+        addresses_hold(flows, flow, &verdict))
+        flow_keep_verdict(flows, flow, &verdict);
+    else
+        flow_cut(flows, flow, reason_name(REASON_CHANGED));
+}
+
 void flows_revoke(struct flows *flows, uint64_t grant_id)
 {
-    for (struct flow *flow = flows->first; flow; flow = flow->next) {
-        if (flow->verdict.grant && flow->verdict.grant->id == grant_id && flow->state > FLOW_STATE_RESOLVING)
-            flow_cut(flows, flow, reason_name(REASON_CHANGED));
+    uint64_t ids[FLOWS_MAX + 1];
+    size_t count = list_ids(flows, ids);
+
+    for (size_t i = 0; i < count; i++) {
+        struct flow *flow = flows_find(flows, ids[i]);
+
+        if (flow && flow->verdict.grant && flow->verdict.grant->id == grant_id &&
+            flow->state != FLOW_STATE_ENDING)
+            judge_revoked(flows, flow);
     }
+    flow_next_lookup(flows);
 }

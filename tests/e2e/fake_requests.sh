@@ -117,29 +117,58 @@ gives "  not for a time" 5 "$hutch" allow seven.test -p box --for 2h
 gives "nothing waits any more" 0 "$hutch" requests
 is "  nor counts" 0 "$("$hutch" ls --json | jq .waiting)"
 
+# ---- answers that hold ----
+kill_daemon
+question CONNECT hold.test:443/tls hold.test:443 routine $all waiting
+question CONNECT next.test:443/tls next.test:443 routine $all waiting
+start_daemon
+gives "nobody lets it yet" 6 "$hutch" rule test box hold.test
+gives "allow for a time" 0 "$hutch" allow hold.test --for 2h
+gives "allow once" 0 "$hutch" allow next.test
+gives "rule test sees it" 0 "$hutch" rule test box hold.test
+like "  and whose answer it is" "answer to request #6" "$output"
+gives "  not for another port" 6 "$hutch" rule test box hold.test:80
+gives "rule ls has it" 0 "$hutch" rule ls box
+like "  with its end" "^g[0-9]+ +grant +0 +- +1h .*allow hold.test" "$output"
+like "  and that of the next attempt" "grant .*next, 23h .*allow next.test" "$output"
+row=$("$hutch" rule ls box --json | jq -c 'select(.text == "allow hold.test")')
+like "  its source" "request #6, uid $(id -u)" "$(jq -r .source <<<"$row")"
+is "  scope" duration "$(jq -r .scope <<<"$row")"
+kill_daemon
+start_daemon
+gives "it holds over a restart" 0 "$hutch" rule test box hold.test
+gives "rule rm takes it back" 0 "$hutch" rule rm box "$(jq -r .id <<<"$row")"
+gives "  nobody lets it any more" 6 "$hutch" rule test box hold.test
+like "  on record" "grant g[0-9]+: allow hold.test .duration, of request #6" "$(events policy.remove)"
+gives "  by its text too" 0 "$hutch" rule rm box 'allow next.test'
+gives "  once" 5 "$hutch" rule rm box 'allow next.test'
+kill_daemon
+start_daemon
+gives "  not after a restart either" 6 "$hutch" rule test box hold.test
+
 # ---- two clients at once ----
 kill_daemon
 question CONNECT both.test:443/tls both.test:443 routine $all waiting
 start_daemon
-answer 6 '"allow"' >"$home/a1" &
+answer 8 '"allow"' >"$home/a1" &
 first=$!
-answer 6 '"deny"' >"$home/a2" &
+answer 8 '"deny"' >"$home/a2" &
 wait $first $!
 is "two at once: one counts, the other is told" "1 1" \
     "$(cat "$home/a1" "$home/a2" | jq -s -r '"\(map(select(.verdict)) | length) \(map(select(.error.code == "state" or .error.code == "changes")) | length)"')"
-is "  and there is one decision" 1 "$(events approval.decision | grep -c '^#6 ')"
+is "  and there is one decision" 1 "$(events approval.decision | grep -c '^#8 ')"
 
 # ---- FROZEN ----
-freeze() { # freeze BOOT: a hutchd that froze it for #7 and was killed
+freeze() { # freeze BOOT: a hutchd that froze it for #9 and was killed
     ok "pause" "$hutch" pause box
     kill_daemon
-    sql "UPDATE projects SET frozen_for = 7, frozen_boot = $1 WHERE name = 'box'"
+    sql "UPDATE projects SET frozen_for = 9, frozen_boot = $1 WHERE name = 'box'"
 }
 freeze boot
 start_daemon
 ok "what was frozen goes on at the next start" within 20 is_state box run
 is "  and is not frozen any more" null "$(api GET /v1/projects/box | jq .frozen_for)"
-like "  which is on record" "for request #7" "$(events lifecycle.thaw)"
+like "  which is on record" "for request #9" "$(events lifecycle.thaw)"
 freeze "'of another boot'"
 start_daemon
 ok "what another boot was frozen for" within 20 is_state box paused
@@ -164,12 +193,12 @@ question CONNECT last.test:443/tls last.test:443 routine $all waiting
 question CONNECT ruled.test:443/tls ruled.test:443 routine $all waiting
 start_daemon
 gives "a rule" 0 "$hutch" rule add box 'allow ruled.test'
-is "  takes away the question that it decides" gone "$(state_of 8)"
-is "a question" waiting "$(state_of 7)"
+is "  takes away the question that it decides" gone "$(state_of 10)"
+is "a question" waiting "$(state_of 9)"
 gives "stop" 0 "$hutch" stop box
-is "  outlives the machine's run" waiting "$(state_of 7)"
+is "  outlives the machine's run" waiting "$(state_of 9)"
 gives "start" 0 "$hutch" start box
 gives "rm" 0 "$hutch" rm box --yes
-is "  but not the project" not-found "$(request 7 | code)"
-is "  of which it is said that it is gone" 1 "$(events approval.gone | grep -c '^#7 ')"
+is "  but not the project" not-found "$(request 9 | code)"
+is "  of which it is said that it is gone" 1 "$(events approval.gone | grep -c '^#9 ')"
 the_end

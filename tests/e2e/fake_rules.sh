@@ -62,6 +62,23 @@ printf '[preset]\nabout = my own\n[egress]\nallow = mine.test\n' >"$home/config/
 within 5 loaded
 ok "a preset that comes later counts by itself" loaded
 
+# all projects
+user=$home/config/rules.ini
+ok "a rule of all projects" hutch rule add shop 'allow every.test' --all
+like "  stands in the user's file" "every.test" "$(cat "$user")"
+is "  not in the project's" "" "$(grep every.test "$file")"
+is "  and counts" 0 "$(status rule test shop every.test)"
+like "  the journal has it" "every.test .all projects" "$(api GET '/v1/events?kind=policy.add' | tail -n1)"
+is "rm of a project's rule does not take it" 1 "$(status rule rm shop 'allow every.test')"
+like "  but says how" "--all" "$(hutch rule rm shop 'allow every.test')"
+ok "rm --all does" hutch rule rm shop 'allow every.test' --all
+is "  and it no longer counts" 4 "$(status rule test shop every.test)"
+ok "allow HOST --for all" hutch allow each.test -p shop --for all
+like "  is a rule of all projects" "each.test" "$(cat "$user")"
+is "  not of this one" "" "$(grep each.test "$file")"
+is "an answer is about one host" 2 "$(status allow '*.each.test' -p shop --for all)"
+like "  the rest is a rule" "hutch rule add 'allow \*.each.test'" "$(hutch allow '*.each.test' -p shop)"
+
 # host ports
 ok "a host port is added" hutch host-port add shop pg=127.0.0.1:5432
 is "it counts at once" 0 "$(status rule test shop pg.hutch.internal:5432)"

@@ -25,8 +25,8 @@
     "\"claim\":{\"argv\":[" argv "],\"known\":true,\"argc\":3,\"cut\":false,\"pid\":412,\"uid\":1000,"       \
     "\"exe\":\"/usr/bin/curl\",\"cwd\":\"/home/agent/shop\",\"session\":\"s3\"}"
 #define SITE(host, uploads, seen)                                                                            \
-    "\"site\":{\"host\":\"" host "\",\"uploads\":" uploads ",\"seen_ns\":" seen ",\"registrable\":\"" host   \
-    "\"}"
+    "\"site\":{\"host\":\"" host "\",\"uploads\":" uploads ",\"seen_ns\":" seen ",\"last_ns\":" seen         \
+    ",\"elsewhere_ns\":null,\"registrable\":\"" host "\"}"
 #define FIELDS(host, port, proto, reason, asks, missing, cap, more)                                          \
     "\"authority\":\"" host ":" port "\",\"host\":\"" host "\",\"port\":" port ",\"proto\":\"" proto         \
     "\",\"reason\":\"" reason "\",\"asks\":\"" asks "\",\"rule_missing\":\"" missing "\",\"cap_hour\":" cap  \

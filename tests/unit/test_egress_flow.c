@@ -106,8 +106,8 @@ static void n17_rule_test_is_the_flows_decision(void **state)
             struct request request;
             struct verdict verdict;
 
-            flow_decide(w->policy, authority, strlen(authority), PROTO_ANY, "p1", NULL, 0, w->s, &request,
-                        &verdict);
+            flow_decide(w->policy, authority, strlen(authority), PROTO_ANY, "p1", NULL, NULL, 0, w->s,
+                        &request, &verdict);
             uint64_t flow = world_ask(w, authority);
             assert_int_equal(w->heard[flow].allowed, verdict.effect == VERDICT_ALLOW);
             assert_int_equal(w->heard[flow].refused, verdict.effect != VERDICT_ALLOW);
@@ -214,6 +214,47 @@ static void d01_no_lookup_while_asking(void **state)
 }
 
 /* A yes is worth nothing against a deny that came meanwhile. */
+/* `rule rm` of an answer that holds. */
+static void a_grant_that_is_taken_back_cuts(void **state)
+{
+    struct world *w = world_open(NULL);
+    struct request request;
+    struct grant grants[2];
+
+    (void)state;
+    world_policy(w, MODE_ASK, NULL);
+    for (size_t i = 0; i < countof(grants); i++) {
+        const char *authority = i ? "other.test:443" : "good.test:443";
+        assert_ok(request_parse(authority, strlen(authority), 0, &request, &err));
+        request.project = "p1";
+        request.now = w->s;
+        assert_ok(grant_init(&request, SCOPE_DURATION, ~0u, false, 3600, &grants[i], &err));
+        grants[i].id = i + 1;
+    }
+    w->grants = grants;
+    w->grant_count = 2;
+    uint64_t open = world_ask(w, "good.test:443"), other = world_ask(w, "other.test:443");
+    assert_true(world_ready(w, open) && world_ready(w, other));
+    w->answers = NULL;
+    uint64_t resolving = world_ask(w, "good.test:443");
+    assert_false(w->heard[resolving].allowed);
+    flows_revoke(w->flows, 3); /* of another one */
+    assert_false(w->heard[open].cut);
+    w->grants = &grants[1];
+    w->grant_count = 1;
+    size_t asked = w->ask_count;
+    flows_revoke(w->flows, 1);
+    assert_true(w->heard[open].cut);
+    assert_false(w->heard[other].cut);
+    assert_int_equal(w->ask_count, asked + 1); /* what was on its way is asked anew */
+    /* A rule that came meanwhile keeps it. */
+    world_policy(w, MODE_ASK, RULES("allow other.test"));
+    w->grant_count = 0;
+    flows_revoke(w->flows, 2);
+    assert_false(w->heard[other].cut);
+    world_close(w);
+}
+
 static void an_old_yes_does_not_beat_a_new_deny(void **state)
 {
     struct world *w = world_open(NULL);
@@ -473,6 +514,7 @@ int main(void)
         cmocka_unit_test(n22_every_entrance_decides_alike),
         cmocka_unit_test(d01_no_lookup_while_asking),
         cmocka_unit_test(an_old_yes_does_not_beat_a_new_deny),
+        cmocka_unit_test(a_grant_that_is_taken_back_cuts),
         cmocka_unit_test(d02_one_lookup_and_its_addresses),
         cmocka_unit_test(d04_addresses_that_are_never_dialled),
         cmocka_unit_test(d05_private_ranges),

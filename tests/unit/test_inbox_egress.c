@@ -1,10 +1,13 @@
 /* Questions of flows in a hutchd's inbox: the flows of egress/flow.h with a worker and a network of arrays,
  * over the real store, the real journal and the real grants. */
 #include "flow_world.h"
+#include "test_journal_sql.h"
 
 #include "base/file.h"
 #include "daemon/inbox.h"
 #include "daemon/inbox_egress.h"
+#include "daemon/inbox_grants.h"
+#include "daemon/inbox_seen.h"
 #include "daemon/state_requests.h"
 
 #include <stdlib.h>
@@ -27,13 +30,13 @@ static size_t grants(const struct request *request, const struct grant **ret_gra
 {
     (void)request;
     (void)user;
-    return inbox_egress_grants(the_daemon, ret_grants);
+    return inbox_grants_list(the_daemon, ret_grants);
 }
 
 static void used(const struct grant *grant, void *user)
 {
     (void)user;
-    inbox_egress_used(the_daemon, grant);
+    inbox_grants_used(the_daemon, grant);
 }
 
 static void wait_for(uint64_t flow, uint64_t request_id, void *user)
@@ -251,6 +254,121 @@ static void a14_no_wider(void **state)
     end(world);
 }
 
+static size_t hold_count(const char *key, const char *value)
+{
+    json_t *list = inbox_grants_show(the_daemon, "p1"), *row;
+    size_t i, count = 0;
+
+    json_array_foreach(list, i, row)
+    {
+        const char *text = json_string_value(json_object_get(row, key));
+        count += text && !strcmp(text, value);
+    }
+    json_decref(list);
+    return count;
+}
+
+/* A grant is shown, is taken back by its word or text, and then serves nobody. */
+static void taken_back(void **state)
+{
+    struct world *world = begin(*state, MODE_ASK, NULL);
+    size_t count;
+
+    world_ask(world, "good.test:443");
+    assert_ok(answer(number(0), true, APPROVAL_SESSION, NULL));
+    assert_int_equal(hold_count("text", "allow good.test"), 1);
+    assert_int_equal(hold_count("session", "s1"), 1);
+    assert_int_equal(hold_count("id", "m1"), 1);
+    json_t *others = inbox_grants_show(the_daemon, "p2");
+    assert_int_equal(json_array_size(others), 0);
+    json_decref(others);
+    assert_ok(inbox_grants_revoke(the_daemon, "p2", "m1", &count, &err));
+    assert_int_equal(count, 0);
+    assert_true(world->heard[world_ask(world, "good.test:443")].allowed);
+    assert_ok(inbox_grants_revoke(the_daemon, "p1", "allow good.test", &count, &err));
+    assert_int_equal(count, 1);
+    assert_int_equal(rows("policy.remove"), 1);
+    assert_int_equal(hold_count("decision", "allow"), 0);
+    assert_false(world->heard[world_ask(world, "good.test:443")].allowed);
+    end(world);
+}
+
+/* A row of a connection that was let out, of a project. */
+static void was_reached(const char *project, const char *subject)
+{
+    struct event event = EVENT_INIT;
+
+    event.project = project;
+    event.kind = "egress.open";
+    event.subject = subject;
+    assert_ok(journal_append(the_daemon->journal, &event, false, NULL, &err));
+}
+
+/* What is said of a host's past: first and last of this project, the last of others; "never" only by who has
+ * looked. */
+static json_t *site_of(struct world *world, const char *authority)
+{
+    world_ask(world, authority);
+    size_t last = open_count() - 1;
+    const struct approval_request *request = approval_find(inbox_approval(the_daemon->inbox), number(last));
+    json_t *fields = json_loads(request->fields, 0, NULL);
+    json_t *site = json_incref(json_object_get(fields, "site"));
+
+    assert_non_null(site);
+    json_decref(fields);
+    return site;
+}
+
+static void history(void **state)
+{
+    struct world *world = begin(*state, MODE_ASK, NULL);
+    json_t *site = site_of(world, "never.test:443");
+
+    assert_true(json_is_null(json_object_get(site, "seen_ns")));
+    assert_true(json_is_null(json_object_get(site, "elsewhere_ns")));
+    json_decref(site);
+    was_reached("other", "docs.test:443");
+    site = site_of(world, "docs.test:443");
+    assert_true(json_is_null(json_object_get(site, "last_ns")));
+    assert_true(json_is_integer(json_object_get(site, "elsewhere_ns")));
+    json_decref(site);
+    was_reached("box", "twice.test:443");
+    was_reached("box", "twice.test:80");
+    was_reached("box", "twice.test:443");
+    site = site_of(world, "twice.test:443");
+    json_int_t first = json_integer_value(json_object_get(site, "seen_ns"));
+    json_int_t last = json_integer_value(json_object_get(site, "last_ns"));
+    assert_true(first > 0 && first < last);
+    assert_true(json_is_null(json_object_get(site, "elsewhere_ns")));
+    json_decref(site);
+    end(world);
+}
+
+/* A journal that cannot be read has not said "never". */
+static void history_unknown(void **state)
+{
+    struct inbox_history found = {.known = true};
+    struct inbox_seen seen = {0};
+    struct world *world = begin(*state, MODE_ASK, NULL);
+    uint64_t id = world_ask(world, "docs.test:443");
+    const struct flow *flow = flows_first(world->flows);
+    autofree char *path = xasprintf("%s/journal.db", the_daemon->paths->state);
+
+    assert_int_equal(flow->id, id);
+    inbox_seen_look(the_daemon, &seen, flow, &found);
+    assert_true(found.known);
+    assert_int_equal(sql_on(path, "ALTER TABLE event RENAME TO away"), SQLITE_OK);
+    inbox_seen_look(the_daemon, &seen, flow, &found);
+    assert_false(found.known);
+    assert_int_equal(sql_on(path, "ALTER TABLE away RENAME TO event"), SQLITE_OK);
+    inbox_seen_look(the_daemon, &seen, flow, &found);
+    assert_true(found.known);
+    for (int i = 0; i < 100; i++) /* nor has one who did not look */
+        inbox_seen_look(the_daemon, &seen, flow, &found);
+    assert_false(found.known);
+    end(world);
+}
+
 static void ask_as(struct world *world, const char *authority, uint32_t pid)
 {
     struct wmsg_flow_ask message = {
@@ -330,9 +448,16 @@ int main(void)
 {
     alarm(120);
     const struct CMUnitTest tests[] = {
-        scratch_test(d01_held_without_dns), scratch_test(a09_a10_gone_and_away), scratch_test(a12_c10_flood),
-        scratch_test(a14_no_wider),         scratch_test(tried_again),           scratch_test(other_rules),
+        scratch_test(d01_held_without_dns),
+        scratch_test(a09_a10_gone_and_away),
+        scratch_test(a12_c10_flood),
+        scratch_test(a14_no_wider),
+        scratch_test(tried_again),
+        scratch_test(other_rules),
         scratch_test(waits_for_the_answer),
+        scratch_test(taken_back),
+        scratch_test(history),
+        scratch_test(history_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,18 +132,25 @@ static void test_what_was_not_said_is_unknown(void **state)
         {"\"site\":null,\"cap_hour\":\"8M\"",
          {REACHED, "takes uploads: unknown", "limit if allowed: unknown"},
          {"never reached", "takes uploads: no", "allowed: none"}},
-        {"\"site\":{\"uploads\":null,\"seen_ns\":\"never\"},\"cap_hour\":-1",
+        {"\"site\":{\"uploads\":null,\"last_ns\":\"never\"},\"cap_hour\":-1",
          {REACHED, "takes uploads: unknown", "limit if allowed: unknown"},
          {"never reached", "takes uploads: no", "allowed: none"}},
         {"\"site\":{\"uploads\":false},\"cap_hour\":1048576",
          {REACHED, "takes uploads: no", "limit if allowed: 1M up an hour"},
          {"never reached", "uploads: unknown", "allowed: unknown"}},
-        {"\"site\":{\"uploads\":true,\"seen_ns\":null},\"cap_hour\":null",
-         {"never reached", "takes uploads: YES", "limit if allowed: none"},
+        {"\"site\":{\"uploads\":true,\"last_ns\":null,\"elsewhere_ns\":null},\"cap_hour\":null",
+         {"never reached from any project", "takes uploads: YES", "limit if allowed: none"},
          {REACHED, "uploads: unknown", "allowed: unknown"}},
-        {"\"site\":{\"uploads\":false,\"seen_ns\":1795870000000000000},\"cap_hour\":0",
-         {"reached before", "takes uploads: no", "limit if allowed: 0B up an hour"},
+        {"\"site\":{\"uploads\":false,\"seen_ns\":1695870000000000000,\"last_ns\":1795870000000000000},\"cap_"
+         "hour\":0",
+         {"reached before, last on 2026-11-2", "takes uploads: no", "limit if allowed: 0B up an hour"},
          {REACHED, "uploads: unknown", "allowed: unknown"}},
+        {"\"site\":{\"uploads\":false,\"last_ns\":null},\"cap_hour\":0",
+         {"never reached from shop; from others: unknown"},
+         {"from any project", REACHED, "reached before"}},
+        {"\"site\":{\"uploads\":false,\"last_ns\":null,\"elsewhere_ns\":1795870000000000000},\"cap_hour\":0",
+         {"from another project, last on"},
+         {"from any project", REACHED, "reached before"}},
     };
 #undef REACHED
     (void)state;
@@ -156,7 +163,7 @@ static void test_what_was_not_said_is_unknown(void **state)
         screen_open(&screen, 24, 80, NULL);
         screen_fill(&screen);
         open_request(&screen, "/v1/requests/33", json);
-        for (size_t k = 0; k < countof(cases[i].shown); k++) {
+        for (size_t k = 0; k < countof(cases[i].shown) && cases[i].shown[k]; k++) {
             assert_shown(&screen, cases[i].shown[k]);
             assert_not_shown(&screen, cases[i].hidden[k]);
         }

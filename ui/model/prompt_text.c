@@ -199,16 +199,26 @@ static const char *uploads_words(const json_t *uploads)
     return json_is_true(uploads) ? _("takes uploads: YES") : _("takes uploads: no");
 }
 
-static char *reached_words(const char *host, const json_t *site)
+/* From this project, else from another one. */
+static char *reached_words(const char *host, const json_t *site, const char *project)
 {
-    int64_t seen = field_number(site, "seen_ns", -1);
+    int64_t last = field_number(site, "last_ns", -1), elsewhere = field_number(site, "elsewhere_ns", -1);
+    bool never = json_is_null(json_object_get(site, "last_ns"));
     char date[24];
-    if (json_is_null(json_object_get(site, "seen_ns")))
-        return xasprintf(_("%s   never reached from any project"), host);
-    if (seen <= 0)
+    if (last > 0) {
+        field_date(last, date);
+        return xasprintf(_("%s   reached before, last on %s"), host, date);
+    }
+    if (!never)
         return xasprintf(_("%s   unknown whether it was ever reached"), host);
-    field_date(seen, date);
-    return xasprintf(_("%s   reached before, last on %s"), host, date);
+    if (elsewhere > 0) {
+        field_date(elsewhere, date);
+        return xasprintf(_("%s   never reached from %s; from another project, last on %s"), host, project,
+                         date);
+    }
+    return json_is_null(json_object_get(site, "elsewhere_ns"))
+               ? xasprintf(_("%s   never reached from any project"), host)
+               : xasprintf(_("%s   never reached from %s; from others: unknown"), host, project);
 }
 
 static char *limit_words(const json_t *fields)
@@ -229,7 +239,7 @@ static void build_site(struct prompt *prompt, const json_t *fields)
     autofree char *limit = limit_words(fields);
     if (*class)
         text(prompt, STYLE_BAD, _("reaches"), xasprintf(_("a %s address, this host and port only"), class));
-    text(prompt, STYLE_NORMAL, _("site"), reached_words(prompt->host, site));
+    text(prompt, STYLE_NORMAL, _("site"), reached_words(prompt->host, site, prompt->project));
     text(prompt, json_is_false(uploads) ? STYLE_NORMAL : STYLE_WARN, "",
          xasprintf("%s       %s", uploads_words(uploads), limit));
     if (*warning)

@@ -13,7 +13,8 @@ struct app;
 struct rule_row {
     uint64_t number;                                              /* identity: never 0, never given twice */
     char *raw_id, *raw_source, *layer, *source, *text, *decision; /* safe but for raw_… */
-    int64_t line, hits, last_ns;
+    char *scope, *session; /* of an answer that holds: "session", "duration", "next" …; else "" */
+    int64_t line, hits, last_ns, expires_ns;
     bool seen;
 };
 /* Zeroed it is empty. */

@@ -13,7 +13,8 @@
 
 static void finish(struct rule_row *row)
 {
-    char *strings[] = {row->raw_id, row->raw_source, row->layer, row->source, row->text, row->decision};
+    char *strings[] = {row->raw_id, row->raw_source, row->layer, row->source,
+                       row->text,   row->decision,   row->scope, row->session};
     for (size_t i = 0; i < countof(strings); i++)
         free(strings[i]);
 }
@@ -81,6 +82,9 @@ static void take_row(struct rules *rules, const json_t *json)
                              .source = field_text(json, "source"),
                              .text = field_text(json, "text"),
                              .decision = field_text(json, "decision"),
+                             .scope = field_text(json, "scope"),
+                             .session = field_text(json, "session"),
+                             .expires_ns = field_number(json, "expires_ns", 0),
                              .line = field_number(json, "line", 0),
                              .hits = field_number(json, "hits", 0),
                              .last_ns = field_number(json, "last_ns", 0),
@@ -168,12 +172,31 @@ static uint64_t identity(const struct app *app, size_t position)
     return app->rules.list[position].number;
 }
 
+/* When an answer that holds ends; NULL: a rule, or one that says so itself. The caller's to free. */
+static char *until_of(const struct rule_row *row)
+{
+    char clock[24];
+    if (!strcmp(row->scope, "session"))
+        return xasprintf(_("until session %s ends"), row->session);
+    if (!*row->scope || row->expires_ns <= 0)
+        return NULL;
+    field_date(row->expires_ns, clock);
+    clock[16] = 0; /* the minute is enough */
+    return !strcmp(row->scope, "next")   ? xasprintf(_("the next attempt, until %s"), clock)
+           : !strcmp(row->scope, "once") ? xasprintf(_("until its command ends, %s at most"), clock)
+                                         : xasprintf(_("until %s"), clock);
+}
+
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
 {
     const struct rule_row *row = &app->rules.list[position];
+    autofree char *until = column == TEXT ? until_of(row) : NULL;
     switch (column) {
     case TEXT:
         out->text = row->text;
+        if (until &&
+            (size_t)snprintf(out->room, sizeof(out->room), "%s   %s", row->text, until) < sizeof(out->room))
+            out->text = out->room;
         break;
     case DECISION:
         out->text = row->decision;
@@ -245,6 +268,9 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
         doc_addf(out, STYLE_NORMAL, _("source"), _("%s, line %lld"), row->source, (long long)row->line);
     else if (*row->source)
         doc_add(out, STYLE_NORMAL, _("source"), row->source);
+    autofree char *until = until_of(row);
+    if (until)
+        doc_add(out, STYLE_NORMAL, _("holds"), until);
     doc_addf(out, STYLE_NORMAL, _("used"), _("%lld times since hutchd began"), (long long)row->hits);
     field_date(row->last_ns, date);
     doc_add(out, STYLE_NORMAL, _("last"), row->last_ns ? date : _("never"));
@@ -282,7 +308,8 @@ static const char *able(const struct app *app, uint64_t number, enum action acti
         return NULL;
     if (!row)
         return _("it is gone");
-    if (action == ACTION_RULE_REMOVE && strcmp(row->layer, "project") != 0)
+    if (action == ACTION_RULE_REMOVE && strcmp(row->layer, "project") != 0 &&
+        strcmp(row->layer, "grant") != 0)
         return _("it is no rule of this project: it stands elsewhere, where it counts for others too");
     if (action == ACTION_RULE_EDIT && *row->raw_source != '/')
         return _("it stands in no file of yours");
@@ -316,7 +343,10 @@ static char *twin(const struct app *app, uint64_t number, enum action action)
     autofree char *name = label(app, number), *safe = text_safe(project ? project : "");
     if (!name || !project || (action != ACTION_RULE_ADD && action != ACTION_RULE_REMOVE))
         return NULL;
-    return xasprintf("hutch rule %s %s '%s'", action == ACTION_RULE_ADD ? "add" : "rm", safe, name);
+    const struct rule_row *row = find(&app->rules, number);
+    bool grant = row && !strcmp(row->layer, "grant");
+    return xasprintf("hutch rule %s %s '%s'", action == ACTION_RULE_ADD ? "add" : "rm", safe,
+                     grant ? row->raw_id : name);
 }
 
 static void take_done(struct app *app, struct call *call, const struct message *message,
