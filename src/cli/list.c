@@ -130,7 +130,12 @@ static void show_state(const json_t *project)
         *doing ? xasprintf("%s (%s)", state_of(project), out_word(doing)) : xstrdup(state_of(project));
     line(N_("state"), state);
     int64_t frozen = out_number(project, "frozen_for", 0), waiting = out_number(project, "waiting", 0);
-    autofree char *why = frozen > 0 ? xasprintf(out_word(N_("for request #%lld")), (long long)frozen) : NULL;
+    int64_t rest = (units_now_ns() - out_number(project, "frozen_ns", INT64_MAX)) / 1000000000;
+    char since[UNITS_DURATION_MAX];
+    autofree char *why = frozen <= 0 ? NULL
+                         : rest < 0  ? xasprintf(out_word(N_("for request #%lld")), (long long)frozen)
+                                     : xasprintf(out_word(N_("for request #%lld, %s")), (long long)frozen,
+                                                 units_format_duration((uint64_t)rest, since));
     autofree char *open =
         waiting > 0 ? xasprintf(out_word(N_("%lld for your answer: hutch requests")), (long long)waiting)
                     : NULL;
@@ -139,6 +144,23 @@ static void show_state(const json_t *project)
     member_line(N_("failure"), project, "failure");
     if (project_emulated(project))
         line(N_("speed"), out_word(PROJECT_EMULATED));
+}
+
+/* How it reaches what no rule names; of a budget what is used. */
+static void show_egress(const json_t *project)
+{
+    char used[UNITS_SIZE_MAX], max[UNITS_SIZE_MAX];
+    autofree char *mode = out_member(project, "egress");
+    if (out_number(project, "budget_used", -1) < 0) {
+        line(N_("internet"), mode);
+        return;
+    }
+    size_of(project, "budget_used", used);
+    size_of(project, "budget_max", max);
+    autofree char *text = xasprintf(out_word(N_("%s, %s of %s up and %lld of %lld new names this hour")),
+                                    mode, used, max, (long long)out_number(project, "budget_names", 0),
+                                    (long long)out_number(project, "budget_names_max", 0));
+    line(N_("internet"), text);
 }
 
 static void show_sizes(const json_t *project)
@@ -205,6 +227,7 @@ static void show_project(const json_t *project)
     autofree char *from =
         *base ? xasprintf(out_word(N_("%s (base %.12s)")), template, base) : xstrdup(template);
     line(N_("template"), from);
+    show_egress(project);
     show_sizes(project);
     member_line(N_("folder"), project, "folder");
     show_repos(project);

@@ -58,14 +58,13 @@ static void list_rules(const struct request *request, json_t *body)
 {
     struct way *way = request_way(request);
     char id[PROJECT_ID_MAX];
-    uint64_t rate;
 
     (void)body;
     if (!way || !request_project(request, id))
         return;
     ways_reload(request->daemon);
     reply_lines(request, way_rules(way),
-                json_pack("{s:{s:s, s:s*, s:s*}}", "result", "mode", way_mode(request->daemon, id, &rate),
+                json_pack("{s:{s:s, s:s*, s:s*}}", "result", "mode", way_mode(request->daemon, id),
                           "problem", way_banner(way), "notice", way_notice(way)));
 }
 

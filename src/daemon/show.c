@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "daemon/inbox.h"
 #include "daemon/way.h"
 #include "wire/json.h"
 
@@ -173,6 +174,17 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
+/* Since when it stands still: the question for which it does knows. */
+static void show_frozen(struct daemon *daemon, json_t *json)
+{
+    int64_t id = json_integer_value(json_object_get(json, "frozen_for"));
+    const struct approval_request *request =
+        id && daemon->inbox ? approval_find(inbox_approval(daemon->inbox), id) : NULL;
+
+    if (request && request->state == APPROVAL_FROZEN)
+        set(json, "frozen_ns", json_integer(request->changed_ms * 1000000));
+}
+
 json_t *show_project_row(struct daemon *daemon, const char *id)
 {
     autofree char *folder = daemon_project_path(daemon, id, NULL);
@@ -185,10 +197,8 @@ json_t *show_project_row(struct daemon *daemon, const char *id)
         projects_unlock(daemon->projects);
     }
     if (json) {
-        uint64_t rate;
-
-        set(json, "egress", text_or_null(way_mode(daemon, id, &rate)));
-        set_number(json, "net_rate", rate);
+        way_show_use(daemon, id, json);
+        show_frozen(daemon, json);
     }
     return json;
 }

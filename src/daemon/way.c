@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "policy/budget.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
@@ -395,17 +396,33 @@ const char *way_notice(const struct way *way)
     return way->notice;
 }
 
-const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate)
+const char *way_mode(struct daemon *daemon, const char *id)
 {
     struct way *way = find(daemon->ways, id);
-    uint64_t up = 0, down = 0;
 
-    *ret_rate = 0;
     if (!way)
         return NULL;
-    flows_rate(way_now(way), &up, &down);
-    *ret_rate = up + down;
     return way->policy ? policy_mode_name(policy_mode(way->policy)) : "deny";
+}
+
+void way_show_use(struct daemon *daemon, const char *id, json_t *json)
+{
+    struct way *way = find(daemon->ways, id);
+    const char *mode = way_mode(daemon, id);
+    uint64_t up = 0, down = 0;
+    struct budget_use use;
+
+    if (way)
+        flows_rate(way_now(way), &up, &down);
+    json_object_set_new(json, "egress", mode ? json_string(mode) : json_null());
+    json_object_set_new(json, "net_rate", json_integer((json_int_t)(up + down)));
+    if (!way || !way->policy || policy_mode(way->policy) != MODE_BUDGET)
+        return;
+    budget_use(flows_budget(way->flows), units_now_ns() / 1000000000, &use);
+    json_object_set_new(json, "budget_used", json_integer((json_int_t)use.total_bytes));
+    json_object_set_new(json, "budget_max", json_integer((json_int_t)BUDGET_TOTAL_BYTES));
+    json_object_set_new(json, "budget_names", json_integer((json_int_t)use.names));
+    json_object_set_new(json, "budget_names_max", json_integer(BUDGET_NAMES));
 }
 
 /* ---- all ---- */

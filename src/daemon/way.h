@@ -59,9 +59,11 @@ json_t *way_host_ports(struct way *way);
 int way_host_port_add(struct way *way, const char *name, const char *to, uint16_t port, json_t **ret_json,
                       struct error **err);
 int way_host_port_remove(struct way *way, const char *name, struct error **err);
-/* A word for `show` and `ls`: "ask", … "deny" without rules; NULL: not loaded yet. *ret_rate: bytes a second
- * both ways. Reads no files. */
-const char *way_mode(struct daemon *daemon, const char *id, uint64_t *ret_rate);
+/* A word for `show` and `ls`: "ask", … "deny" without rules; NULL: not loaded yet. Reads no files. */
+const char *way_mode(struct daemon *daemon, const char *id);
+/* Sets egress (way_mode) and net_rate, bytes a second both ways; in mode budget what was sent of it in this
+ * hour: budget_used of budget_max bytes, budget_names of budget_names_max. */
+void way_show_use(struct daemon *daemon, const char *id, json_t *json);
 /* Writes the file of a new project with its mode; one that is there stays, if it says the same. */
 int way_begin(struct daemon *daemon, const char *name, const char *mode, struct error **err);
 /* Whether a project that is there has the mode that a request names; else ERROR_EXISTS, which says where it

@@ -121,7 +121,7 @@ int way_same(struct daemon *daemon, const char *id, const char *word, struct err
     autofree char *path = rules_path(daemon->paths, r.name);
     if (file_exists(path))
         rc = egress_load(path, KEY_PROJECT, &file, err);
-    const char *now = file && file->mode ? file->mode : way_mode(daemon, id, &(uint64_t){0});
+    const char *now = file && file->mode ? file->mode : way_mode(daemon, id);
     if (rc == 0 && now && strcmp(now, word) != 0) {
         error_set(err, ERROR_EXISTS,
                   "\"%s\" is there already with \"default = %s\"; its mode is not changed to %s", r.name, now,

@@ -62,6 +62,16 @@ printf '[preset]\nabout = my own\n[egress]\nallow = mine.test\n' >"$home/config/
 within 5 loaded
 ok "a preset that comes later counts by itself" loaded
 
+# a budget, and what is used of it
+printf '[egress]\ndefault = budget\n' >"$file"
+within 5 eval '[ "$(api GET /v1/projects/shop | jq -r .egress)" = budget ]'
+is "BUDGET: what is used is sent" "0 1048576 0 60" \
+    "$(api GET /v1/projects/shop | jq -r '"\(.budget_used) \(.budget_max) \(.budget_names) \(.budget_names_max)"')"
+like "  and shown" "internet +budget, 0B of 1M up and 0 of 60 new names" "$(hutch show shop)"
+printf '[egress]\ndefault = deny\npresets = mine\n' >"$file"
+within 5 eval '[ "$(api GET /v1/projects/shop | jq -r .egress)" = deny ]'
+is "  in no other mode" null "$(api GET /v1/projects/shop | jq .budget_used)"
+
 # all projects
 user=$home/config/rules.ini
 ok "a rule of all projects" hutch rule add shop 'allow every.test' --all

@@ -196,6 +196,8 @@ static void test_the_way_out_is_a_word(void **state)
     assert_shown(screen, "BUDGET");
     shop->budget_used = 12288;
     assert_shown(screen, "BUDGET 12K up");
+    shop->budget_max = 1 << 20;
+    assert_shown(screen, "BUDGET 12K of 1M up");
 }
 
 int main(void)

@@ -473,6 +473,10 @@ static void test_z_thaws(void **state)
     shop->state = (free(shop->state), xstrdup("frozen"));
     shop->frozen_for = 31;
     assert_shown(screen, "for request #31; a answers");
+    shop->frozen_ns = screen->app->now_ns - 9 * 1000000000LL;
+    assert_shown(screen, "for request #31, 9s; a answers");
+    screen->app->now_ns += 1000000000;
+    assert_shown(screen, "for request #31, 10s; a answers");
     screen_keys(screen, "z");
     assert_int_not_equal(screen_asked(screen, "POST", "/v1/projects/shop/thaw"), 0);
 }

@@ -431,7 +431,9 @@ static int64_t clock_due(const struct app *app)
     const struct list *list = &app->lists[app_view(app)];
     if (list->more || (list->filter.on && list->stale))
         return app->now_ns + SECOND / 100;
-    bool ticks = (timeline_runs(app) || works_run(app) || sessions_run(app)) && !app->terminal_only;
+    bool ticks =
+        (timeline_runs(app) || projects_frozen(&app->projects) || works_run(app) || sessions_run(app)) &&
+        !app->terminal_only;
     if (app->lists[app->tab].stale && app->lists[app->tab].sort >= 0)
         ticks = true;
     if (app->inbox.prompt.json && app->overlay_count && app_view(app) == VIEW_REQUEST)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "ui/model/field.h"
 
@@ -82,7 +83,9 @@ struct project *projects_take(struct projects *projects, const json_t *json, boo
     take_text(&project->folder, json, "folder");
     take_text(&project->egress, json, "egress");
     project->frozen_for = field_number(json, "frozen_for", 0);
+    project->frozen_ns = field_number(json, "frozen_ns", 0);
     project->budget_used = field_number(json, "budget_used", -1);
+    project->budget_max = field_number(json, "budget_max", -1);
     project->waiting = field_number(json, "waiting", 0);
     project->net_rate = field_number(json, "net_rate", -1);
     project->disk = field_number(json, "disk", -1);
@@ -179,4 +182,25 @@ const char *project_now(const struct project *project)
     if (!strcmp(project->state, "new"))
         return _("not finished");
     return "";
+}
+
+char *project_budget(const struct project *project)
+{
+    char used[UNITS_SIZE_MAX], max[UNITS_SIZE_MAX];
+    if (strcmp(project->egress, "budget") != 0)
+        return NULL;
+    if (project->budget_used < 0)
+        return xstrdup(_("BUDGET"));
+    units_format_size((uint64_t)project->budget_used, used);
+    if (project->budget_max <= 0)
+        return xasprintf(_("BUDGET %s up"), used);
+    return xasprintf(_("BUDGET %s of %s up"), used, units_format_size((uint64_t)project->budget_max, max));
+}
+
+bool projects_frozen(const struct projects *projects)
+{
+    for (size_t i = 0; i < projects->count; i++)
+        if (!strcmp(projects->list[i].state, "frozen") && projects->list[i].frozen_ns > 0)
+            return true;
+    return false;
 }

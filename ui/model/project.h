@@ -17,7 +17,8 @@ struct project {
     char *loses; /* that it holds work which exists nowhere else, as hutchd said when it was to go; or NULL */
     char *state, *agent, *template, *step, *failure, *folder, *egress;
     int64_t waiting, net_rate, disk, disk_size, memory, cpus, created_ns;
-    int64_t frozen_for, budget_used; /* of a request, 0: none; bytes of this hour, -1: not known */
+    int64_t frozen_for, frozen_ns;   /* of a request, 0: none; since when, 0: not known */
+    int64_t budget_used, budget_max; /* bytes of this hour, -1: not known */
     bool emulated;
     bool seen;          /* in the list that is coming in */
     bool full;          /* `json` is the answer of GET /v1/projects/N, not a line of the list */
@@ -53,7 +54,11 @@ struct project *projects_named(const struct projects *projects, const char *raw_
 const char *project_state(const struct project *project);
 /* Whether it goes over into another one by itself. */
 bool project_passing(const struct project *project);
+/* Whether one stands still for a request: how long is shown, and grows. */
+bool projects_frozen(const struct projects *projects);
 /* What is to be said about it now: failure, step, or "". Not the caller's. */
 const char *project_now(const struct project *project);
+/* "BUDGET 12K of 1M up" in that mode, else NULL. The caller's to free. */
+char *project_budget(const struct project *project);
 
 #endif

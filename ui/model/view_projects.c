@@ -81,7 +81,16 @@ static void frozen_cell(const struct app *app, const struct project *project, st
     if (!id)
         id = project->frozen_for > 0 ? (uint64_t)project->frozen_for : 0;
     bindings_key(&app->settings.bindings, KEYMAP_EVERYWHERE, ACTION_INBOX, key);
-    snprintf(out->room, sizeof(out->room), _("for request #%llu; %s answers"), (unsigned long long)id, key);
+    int64_t since = id == (uint64_t)project->frozen_for ? project->frozen_ns : 0;
+    char for_long[UNITS_DURATION_MAX] = "";
+    if (since > 0 && app->now_ns > since) {
+        units_format_duration((uint64_t)((app->now_ns - since) / 1000000000), for_long);
+        snprintf(out->room, sizeof(out->room), _("for request #%llu, %s; %s answers"), (unsigned long long)id,
+                 for_long, key);
+    } else {
+        snprintf(out->room, sizeof(out->room), _("for request #%llu; %s answers"), (unsigned long long)id,
+                 key);
+    }
     out->text = id ? out->room : _("for a request");
     out->style = STYLE_WAITING;
 }

@@ -66,18 +66,11 @@ static int paint_host(const struct app *app, struct area area)
 static void paint_way_out(const struct app *app, struct area area, int column, int end)
 {
     const struct project *project = app_project(app);
-    char used[UNITS_SIZE_MAX];
-    if (!project)
-        return;
-    if (!strcmp(project->egress, "open")) {
+    autofree char *budget = project ? project_budget(project) : NULL;
+    if (project && !strcmp(project->egress, "open"))
         area_text(area, 0, column, end - column, STYLE_BAD, _("OPEN"));
-    } else if (!strcmp(project->egress, "budget")) {
-        autofree char *text =
-            project->budget_used >= 0
-                ? xasprintf(_("BUDGET %s up"), units_format_size((uint64_t)project->budget_used, used))
-                : xstrdup(_("BUDGET"));
-        area_text_cut(area, 0, column, end - column, STYLE_WARN, text, false);
-    }
+    else if (budget)
+        area_text_cut(area, 0, column, end - column, STYLE_WARN, budget, false);
 }
 
 /* Whatever is shown, it is said that something waits, with the key. Returns the column after it. */
@@ -127,9 +120,11 @@ static char *list_facts(const struct app *app, enum view_id view)
     bool older = view == VIEW_TIMELINE && app->events.dropped && list->top == 0;
     autofree char *filter = list->filter.on ? xasprintf(" & %s: %zu ", list->filter.text, list->count) : NULL;
     autofree char *rate = view == VIEW_NET ? net_rate_line(app, 16) : NULL;
-    return xasprintf("%s%s%s%s%s%s", filter ? filter : "", rate && *rate ? " " : "", rate ? rate : "",
-                     rate && *rate ? " " : "", older ? _(" older: hutch log ") : "",
-                     list->follow ? _(" follow ") : "");
+    const struct project *project = view == VIEW_NET ? app_project(app) : NULL;
+    autofree char *budget = project ? project_budget(project) : NULL;
+    return xasprintf("%s%s%s%s%s%s%s%s%s", filter ? filter : "", budget ? " " : "", budget ? budget : "",
+                     budget ? " " : "", rate && *rate ? " " : "", rate ? rate : "", rate && *rate ? " " : "",
+                     older ? _(" older: hutch log ") : "", list->follow ? _(" follow ") : "");
 }
 
 /* Remembers cells as an act that the mouse can press. */
