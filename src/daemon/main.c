@@ -12,6 +12,7 @@
 #include "daemon/quit.h"
 #include "daemon/quit_client.h"
 #include "daemon/server.h"
+#include "image/image.h"
 
 #include <getopt.h>
 #include <malloc.h>
@@ -161,6 +162,16 @@ static int run_connect(struct job *job, void *params, json_t **ret_result, struc
  * twice. */
 static const struct job_kind connect_kind = {.name = "connect", .run = run_connect, .quiet = true};
 
+static int run_sweep(struct job *job, void *params, json_t **ret_result, struct error **err)
+{
+    (void)params;
+    (void)ret_result;
+    return base_sweep(job_daemon(job)->paths, err);
+}
+
+/* What a template's build left that ended with the hutchd before this one. */
+static const struct job_kind sweep_kind = {.name = "sweep", .run = run_sweep, .quiet = true};
+
 static void start_handles(struct own *own)
 {
     uv_loop_t *loop = &own->daemon->loop;
@@ -200,6 +211,7 @@ static int serve(struct paths *paths, const struct options *options, struct erro
     start_handles(&own);
     daemon_noted(own.daemon, NULL, "daemon.start", PACKAGE_VERSION);
     job_submit(own.daemon->jobs, "connect", &connect_kind, NULL);
+    job_submit(own.daemon->jobs, "sweep", &sweep_kind, NULL);
     reconcile_start(own.daemon, on_settled);
     uv_run(&own.daemon->loop, UV_RUN_DEFAULT);
     unlink(own.daemon->paths->socket);

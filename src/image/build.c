@@ -10,6 +10,7 @@
 #include "image/mirror.h"
 #include "image/progress.h"
 #include "image/runner.h"
+#include "image/sweep.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,6 @@
 #define SPACE_NEEDED       (3ULL << 30)
 #define SPACE_DOWNLOADS    (512ULL << 20)
 #define WAIT_MS            200
-#define TEMPORARY_PREFIX   ".build-"
 #define KERNEL_VERSION_MAX 128
 #define PACKAGE_TEXT_MAX   65536
 
@@ -156,37 +156,15 @@ static int take_lock(struct build *build, struct error **err)
     }
 }
 
-/* Removes a tree that may hold files of mapped ids, which only a namespace can delete. */
+/* Removes a tree that may hold files of mapped ids. */
 static int remove_tree(struct build *build, const char *path, struct error **err)
 {
-    if (!file_exists(path))
-        return 0;
-    struct runner runner = {
-        .env = (const char *const *)build->env, .cwd = "/", .lock = -1, .log = build->log};
-    int r =
-        runner_run(&runner, build->host.confined,
-                   (const char *const[]){build->host.rm, "-rf", "--one-file-system", "--", path, NULL}, err);
-    runner_finish(&runner);
-    return r;
+    return sweep_tree(&build->host, (const char *const *)build->env, build->log, path, err);
 }
 
-/* Removes what killed builds left. */
-static int sweep(struct build *build, struct error **err)
+static void on_left(void *user)
 {
-    DIR *dir = opendir(build->bases);
-    if (!dir)
-        return error_set_errno(err, errno, "cannot read \"%s\"", build->bases);
-    const struct dirent *entry;
-    int r = 0;
-    while (!r && (entry = readdir(dir))) {
-        autofree char *path = file_join(build->bases, entry->d_name);
-        if (!strncmp(entry->d_name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX))) {
-            step(build, "prepare", "removing what a stopped build left");
-            r = remove_tree(build, path, err);
-        }
-    }
-    closedir(dir);
-    return r;
+    step(user, "prepare", "removing what a stopped build left");
 }
 
 /* ERROR_NO_SPACE with both numbers if the file system of a folder has less than needed. */
@@ -210,7 +188,7 @@ static int begin(struct build *build, struct error **err)
     autofree char *suffix = units_random_hex(4);
     build->lock = -1;
     build->bases = base_folder(paths);
-    build->folder = xasprintf("%s/%s%s", build->bases, TEMPORARY_PREFIX, suffix);
+    build->folder = xasprintf("%s/%s%s", build->bases, SWEEP_PREFIX, suffix);
     build->root = file_join(build->folder, "root");
     build->image = file_join(build->folder, "disk.raw");
     build->out = file_join(build->folder, "out");
@@ -237,7 +215,8 @@ static int begin(struct build *build, struct error **err)
  * the lock. */
 static int prepare(struct build *build, struct error **err)
 {
-    int r = sweep(build, err);
+    int r = sweep_folder(&build->host, (const char *const *)build->env, build->log, build->bases, on_left,
+                         build, err);
     if (!r)
         r = check_space(build->bases, SPACE_NEEDED, "a build", err);
     if (!r)
@@ -509,7 +488,13 @@ static void point_to_log(const struct build *build, struct error **err)
     if (!err || !*err || !build->log || (*err)->code == ERROR_CANCELLED)
         return;
     autofree char *hint = xstrdup((*err)->hint);
-    error_hint(err, "the whole log: %s%s%s", build->log_path, hint ? "; " : "", hint ? hint : "");
+    /* The way out comes first, the builder's own words last. */
+    const char *lines = hint ? strstr(hint, "its last lines: ") : NULL;
+    int before = (int)(lines ? lines - hint : 0);
+    error_hint(err, "%.*sthe whole log: %s%s%s", before, hint ? hint : "", build->log_path, hint ? "; " : "",
+               lines  ? lines
+               : hint ? hint
+                      : "");
 }
 
 /* The steps that need the lock. */

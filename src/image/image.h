@@ -39,6 +39,9 @@ int base_find(const struct paths *paths, const char *digest, struct base **ret_b
  * ERROR_CANCELLED; the builder's last lines and the log's name are in the hint. */
 int base_build(const struct paths *paths, const struct template *template, image_progress_fn progress,
                void *user, const atomic_bool *cancel, struct base **ret_base, struct error **err);
+/* Removes what killed builds left in data/bases, at once if no build runs (one that does has done it). For
+ * the start; quick when there is nothing. */
+int base_sweep(const struct paths *paths, struct error **err);
 /* What stops a build on this host before it starts: ERROR_MISSING (a program, namespaces) or ERROR_NOT_FOUND
  * (no mirror), with the way out. For doctor; takes a fraction of a second. */
 int base_check_host(const struct paths *paths, const struct template *template, struct error **err);

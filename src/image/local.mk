@@ -1,6 +1,6 @@
 noinst_LIBRARIES += libimage.a
 libimage_a_SOURCES = %D%/image.h %D%/base.c %D%/build.c %D%/host.c %D%/host.h %D%/mirror.c %D%/mirror.h \
-	%D%/progress.c %D%/progress.h %D%/runner.c %D%/runner.h
+	%D%/progress.c %D%/progress.h %D%/runner.c %D%/runner.h %D%/sweep.c %D%/sweep.h
 
 templatesdir = $(pkgdatadir)/templates
 presetsdir = $(templatesdir)/presets

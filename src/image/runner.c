@@ -44,11 +44,17 @@ static char *safe_line(const char *line)
     return out;
 }
 
+/* Lines that every failure ends with. */
+static bool says_nothing(const char *line)
+{
+    return !strncmp(line, "I: ", 3) || !strcmp(line, "E: mmdebstrap failed to run");
+}
+
 static void take_line(struct runner *runner, const char *line)
 {
     if (runner->log)
         fprintf(runner->log, "%s\n", line);
-    if (!*line)
+    if (!*line || says_nothing(line))
         return;
     char **slot = &runner->tail[runner->tail_count++ % RUNNER_TAIL];
     free(*slot);
@@ -110,7 +116,7 @@ static bool pump(struct runner *runner, int fd)
     return !cancelled;
 }
 
-/* The last lines, for the hint. Caller frees. */
+/* The last lines, for the hint; "" if there are none. Caller frees. */
 static char *tail_text(const struct runner *runner)
 {
     struct buf buf;
@@ -133,7 +139,7 @@ static int failed(struct runner *runner, const char *program, int status, struct
     };
     static const char *const advice[] = {
         [PROGRESS_OTHER] = "",
-        [PROGRESS_NETWORK] = "is the mirror reachable, is a proxy missing? "
+        [PROGRESS_NETWORK] = "is there a network, is the mirror reachable, is a proxy missing? "
                              "What was fetched is kept for the next try; ",
         [PROGRESS_NO_SPACE] = "make room and build again; ",
         [PROGRESS_KEY] =
@@ -143,10 +149,14 @@ static int failed(struct runner *runner, const char *program, int status, struct
     };
     const char *name = strrchr(program, '/');
     autofree char *tail = tail_text(runner);
+    /* The last thing that it said is the cause more often than not. */
+    const char *said = runner->complaint    ? runner->complaint
+                       : runner->tail_count ? runner->tail[(runner->tail_count - 1) % RUNNER_TAIL]
+                                            : NULL;
     error_set(err, codes[runner->failure], "\"%s\" failed (%s%d)%s%s", name ? name + 1 : program,
-              status > 128 ? "signal " : "status ", status > 128 ? status - 128 : status,
-              runner->complaint ? ": " : "", runner->complaint ? runner->complaint : "");
-    error_hint(err, "%slast lines: %s", advice[runner->failure], tail);
+              status > 128 ? "signal " : "status ", status > 128 ? status - 128 : status, said ? ": " : "",
+              said ? said : "");
+    error_hint(err, "%sits last lines: %s", advice[runner->failure], *tail ? tail : "none");
     return -(int)codes[runner->failure];
 }
 

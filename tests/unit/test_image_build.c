@@ -26,6 +26,8 @@ static const char mmdebstrap_stub[] =
     "case $(cat \"$here/mode\") in\n"
     "network) echo \"Err:1 http://m x InRelease Could not resolve 'm'\"; echo 'E: apt-get update failed'; "
     "exit 100;;\n"
+    "noise) echo 'make: no rule for all'; echo 'I: main() received signal PIPE'; "
+    "echo 'E: mmdebstrap failed to run'; exit 9;;\n"
     "space) echo 'E: write failed: No space left on device' >&2; exit 25;;\n"
     "words) echo 'debian http m.test; rm -rf 80' >\"$HUTCH_PACKAGE_HOSTS\";;\n"
     "two) echo k >\"$root/boot/vmlinuz-6.2-test\";;\n"
@@ -257,7 +259,8 @@ static void failures_say_what_and_leave_nothing(void **state)
         {"network", ERROR_NETWORK,
          "template \"t\": \"mmdebstrap\" failed (status 100): Err:1 http://m x InRelease "
          "Could not resolve 'm'",
-         "E: apt-get update failed"},
+         "is there a network, is the mirror reachable, is a proxy missing?"},
+        {"noise", ERROR_FAILED, "failed (status 9): make: no rule for all", "| make: no rule for all"},
         {"space", ERROR_NO_SPACE, "No space left on device", "make room"},
         {"two", ERROR_INVALID, "has 2 kernels", "\"kernel\""},
         {"words", ERROR_INVALID, "\"debian http m.test; rm -rf 80\" is no host of packages", ""},
@@ -269,7 +272,11 @@ static void failures_say_what_and_leave_nothing(void **state)
         assert_int_equal(build(world, &base, &err), -(int)failures[i].code);
         assert_non_null(strstr(err->message, failures[i].words));
         assert_non_null(strstr(err->hint, failures[i].hint));
+        assert_non_null(strstr(err->hint, "the whole log: "));
         assert_non_null(strstr(err->hint, "build-t.log"));
+        assert_null(strstr(err->hint, "received signal"));       /* what every failure says */
+        const char *lines = strstr(err->hint, "its last lines"); /* the way out and the log before it */
+        assert_true(!lines || lines > strstr(err->hint, "build-t.log"));
         assert_no_temporaries(world);
         assert_int_equal(base_find(&world->paths, digest, &base, NULL), -ERROR_NOT_FOUND);
     }
@@ -355,6 +362,29 @@ static void a_killed_build_is_swept(void **state)
     assert_no_temporaries(world);
 }
 
+/* What a build left that a signal ended goes when hutchd starts, not only with the next build; and never
+ * below one that runs. */
+static void a_start_sweeps_too(void **state)
+{
+    struct world *world = *state;
+    assert_ok(base_sweep(&world->paths, &err)); /* no folder yet */
+    set_mode(world, "hang");
+    pid_t child = build_in_child(world);
+    wait_for(world, "pid");
+    assert_ok(base_sweep(&world->paths, &err));
+    autofree char *bases = base_folder(&world->paths);
+    autofree char *left = xasprintf("%s/.build-left/deep", bases);
+    assert_ok(file_make_folder(left, 0755, &err));
+    assert_ok(base_sweep(&world->paths, &err));
+    assert_true(file_exists(left));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    autofree char *pid = get(world, "pid");
+    wait_until_gone((pid_t)strtol(pid, NULL, 10));
+    assert_ok(base_sweep(&world->paths, &err));
+    assert_no_temporaries(world);
+}
+
 static void the_second_builder_waits(void **state)
 {
     struct world *world = *state;
@@ -387,6 +417,7 @@ int main(void)
         world_test(the_host_is_checked_first),
         world_test(a_cancelled_build_ends_its_children),
         world_test(a_killed_build_is_swept),
+        world_test(a_start_sweeps_too),
         world_test(the_second_builder_waits),
     };
     return cmocka_run_group_tests_name("image build", tests, NULL, NULL);
