@@ -88,24 +88,23 @@ const struct verb verb_version = {
 
 void help_verb(const struct verb *verb)
 {
-    out_text(_("usage: hutch %s%s%s\n\n%s.\n"), verb->name, *verb->synopsis ? " " : "", verb->synopsis,
-             _(verb->help));
+    out_lines(13, _("usage: hutch %s%s%s\n\n%s.\n"), verb->name, *verb->synopsis ? " " : "", verb->synopsis,
+              _(verb->help));
     for (const struct option_spec *spec = verb->options; spec && spec->name; spec++) {
         autofree char *form = xasprintf("%s%c%s --%s%s%s", spec->letter ? "-" : "",
                                         spec->letter ? spec->letter : ' ', spec->letter ? "," : "  ",
                                         spec->name, spec->value ? " " : "", spec->value ? spec->value : "");
-        out_text("%s  %-30s %s\n", spec == verb->options ? "\n" : "", form, _(spec->help));
+        out_lines(33, "%s  %-30s %s\n", spec == verb->options ? "\n" : "", form, _(spec->help));
     }
 }
 
 void help_all(void)
 {
-    out_text(
-        _("usage: hutch [VERB ...]\n\nPlain hutch, without a verb, opens the screen: projects, what they do, "
-          "terminals.\nNAME may be left out: the project of this folder is meant.\n\n"));
+    out_text(_("usage: hutch [VERB ...]\n\nPlain hutch opens the screen: projects, what they do, "
+               "terminals.\nNAME may be left out: the project of this folder is meant.\n\n"));
     for (const struct verb *const *verb = verb_table; *verb; verb++)
-        out_text("  %-16s %s\n", (*verb)->name, _((*verb)->help));
-    out_text(_("\nhutch help VERB, hutch VERB --help: its options. The manual: man hutch\n"));
+        out_lines(19, "  %-16s %s\n", (*verb)->name, _((*verb)->help));
+    out_lines(0, _("\nhutch help VERB, hutch VERB --help: its options. The manual: man hutch\n"));
 }
 
 static int run_help(const struct args *args, struct error **err)

@@ -50,14 +50,14 @@ static void report(struct doctor *doctor, const char *check, const char *state, 
     }
     autofree char *safe_check = text_safe(check);
     autofree char *safe_text = text_safe(text);
-    out_text("%-5s %-16s %s\n",
-             out_word(rank == OK     ? N_("ok")
-                      : rank == WARN ? N_("warn")
-                                     : N_("FAIL")),
-             safe_check, out_word(safe_text));
+    out_lines(23, "%-5s %-16s %s\n",
+              out_word(rank == OK     ? N_("ok")
+                       : rank == WARN ? N_("warn")
+                                      : N_("FAIL")),
+              safe_check, out_word(safe_text));
     if (fix && *fix) {
         autofree char *safe_fix = text_safe(fix);
-        out_text(out_word(N_("%-5s %-16s mend it: %s\n")), "", "", out_word(safe_fix));
+        out_lines(23, out_word(N_("%-5s %-16s mend it: %s\n")), "", "", out_word(safe_fix));
     }
 }
 

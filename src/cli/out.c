@@ -1,6 +1,7 @@
 #include "cli/out.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -16,14 +17,57 @@
 #define COLUMNS_DEFAULT 80
 #define COLUMNS_MAX     16 /* of a table */
 #define CELL_MAX        4096
+#define NOTE_INDENT     7 /* "hutch: " */
+
+char *out_wrap(const char *text, size_t used, size_t indent, size_t columns)
+{
+    struct buf out;
+    size_t at = used; /* the column */
+    bool begun = false;
+    buf_init(&out, 0);
+    if (indent + 20 > columns)
+        indent = 0;
+    while (*text) {
+        size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " \n"), width;
+        text_clip(text + blanks, len, SIZE_MAX, &width);
+        if (begun && at + blanks + width > columns) {
+            buf_printf(&out, NULL, "\n%*s", (int)indent, "");
+            at = indent;
+        } else {
+            buf_append(&out, text, blanks, NULL);
+            at += blanks;
+        }
+        buf_append(&out, text + blanks, len, NULL);
+        at += width;
+        begun = begun || len > 0;
+        text += blanks + len;
+        if (*text == '\n') {
+            buf_append(&out, text++, 1, NULL);
+            at = 0;
+            begun = false;
+        }
+    }
+    char *wrapped = buf_take_string(&out);
+    buf_finish(&out);
+    return wrapped;
+}
+
+/* Text for a stream that a person may look at: wrapped at words on a terminal, else as it is. Caller frees.
+ */
+static char *for_reader(int fd, const char *text, size_t used, size_t indent)
+{
+    return isatty(fd) ? out_wrap(text, used, indent, out_columns(fd)) : xstrdup(text);
+}
 
 void out_error(const struct error *err)
 {
     autofree char *message = text_safe(err && err->message ? err->message : _("it failed"));
-    fprintf(stderr, "hutch: %s\n", message);
+    autofree char *wrapped = for_reader(STDERR_FILENO, message, NOTE_INDENT, NOTE_INDENT);
+    fprintf(stderr, "hutch: %s\n", wrapped);
     if (err && err->hint) {
         autofree char *hint = text_safe(err->hint);
-        fprintf(stderr, "       %s\n", hint);
+        autofree char *lines = for_reader(STDERR_FILENO, hint, NOTE_INDENT, NOTE_INDENT);
+        fprintf(stderr, "%*s%s\n", NOTE_INDENT, "", lines);
     }
 }
 
@@ -34,7 +78,8 @@ void out_note(const char *format, ...)
     autofree char *text = xvasprintf(format, args);
     va_end(args);
     autofree char *safe = text_safe(text);
-    fprintf(stderr, "hutch: %s\n", safe);
+    autofree char *wrapped = for_reader(STDERR_FILENO, safe, NOTE_INDENT, NOTE_INDENT + strspn(safe, " "));
+    fprintf(stderr, "hutch: %s\n", wrapped);
 }
 
 /* When nobody reads stdout any more we end as any filter does. The signal is ignored elsewhere for the
@@ -53,6 +98,17 @@ void out_text(const char *format, ...)
     va_start(args, format);
     vprintf(format, args);
     va_end(args);
+    end_without_reader();
+}
+
+void out_lines(size_t indent, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    autofree char *text = xvasprintf(format, args);
+    va_end(args);
+    autofree char *wrapped = for_reader(STDOUT_FILENO, text, 0, indent);
+    fputs(wrapped, stdout);
     end_without_reader();
 }
 

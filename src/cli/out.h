@@ -12,12 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Safe text in lines of at most `columns` columns, broken at blanks; lines after the first begin with
+ * `indent` blanks, and the first one has `used` columns less. A word that is longer than a line stays whole.
+ * Caller frees. */
+char *out_wrap(const char *text, size_t used, size_t indent, size_t columns);
 /* "hutch: MESSAGE" and the hint on a line of its own, to stderr. */
 void out_error(const struct error *err);
 /* "hutch: …" to stderr: a remark that is no failure. The text is made safe. */
 void out_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* printf to stdout for text of our own and numbers. */
 void out_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for prose: on a terminal its lines are broken at words, what follows begins with `indent` blanks.
+ */
+void out_lines(size_t indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A word or format of a table or list on stdout: translated for a person at a terminal, English for a program
  * that reads it. */
 const char *out_word(const char *english) __attribute__((format_arg(1)));

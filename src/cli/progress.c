@@ -96,7 +96,7 @@ static void on_line(json_t *line, void *user)
 
 /* ---- ^C ---- */
 
-static const char *interrupted; /* looked up before: a handler may not */
+static char *interrupted; /* looked up before: a handler may not */
 
 /* ^C ends us, never the work: that is said, by what a handler may call. */
 static void on_interrupt(int number)
@@ -110,8 +110,10 @@ static void on_interrupt(int number)
 static void watch_interrupt(struct sigaction *old)
 {
     struct sigaction action = {.sa_handler = on_interrupt};
-    interrupted =
-        _("\nhutch: no longer watched; hutchd goes on with it, and the same command watches it again\n");
+    free(interrupted);
+    interrupted = out_wrap(
+        _("\nhutch: no longer watched; hutchd goes on with it, and the same command watches it again\n"), 0,
+        7, out_columns(STDERR_FILENO));
     sigemptyset(&action.sa_mask);
     action.sa_flags = (int)(SA_NODEFER | SA_RESETHAND);
     sigaction(SIGINT, NULL, old);

@@ -12,6 +12,7 @@
 #include "cli/args.h"
 #include "cli/cp.h"
 #include "cli/filter.h"
+#include "cli/out.h"
 #include "cli/status.h"
 #include "cli/terminal.h"
 #include "cli/when.h"
@@ -404,6 +405,34 @@ static void test_format(void **state)
     }
 }
 
+/* Lines for a person break between words, and nothing is lost of them. */
+static void test_wrap(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t used, indent, columns;
+        const char *wrapped;
+    } rows[] = {
+        {"one two three", 0, 0, 40, "one two three"},
+        {"one two three", 0, 0, 8, "one two\nthree"},
+        {"give --yes or leave it, as you like it", 7, 7, 30,
+         "give --yes or leave it,\n       as you like it"},
+        {"a /path/that/is/longer/than/any/line here", 0, 2, 24,
+         "a\n  /path/that/is/longer/than/any/line\n  here"},
+        {"  hutch up demo --repo URL-or-PATH brings", 0, 4, 30,
+         "  hutch up demo --repo\n    URL-or-PATH brings"},
+        {"first of all\n\nsecond of all\n", 0, 2, 40, "first of all\n\nsecond of all\n"},
+        {"\u5b57\u5b57\u5b57 \u5b57\u5b57 \u5b57", 0, 0, 11, "\u5b57\u5b57\u5b57 \u5b57\u5b57\n\u5b57"},
+        {"", 0, 0, 10, ""},
+        {"x", 0, 90, 10, "x"},
+    };
+    (void)state;
+    for (size_t i = 0; i < countof(rows); i++) {
+        autofree char *wrapped = out_wrap(rows[i].text, rows[i].used, rows[i].indent, rows[i].columns);
+        assert_string_equal(wrapped, rows[i].wrapped);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_filter_plain),   cmocka_unit_test(test_filter_screen),
         cmocka_unit_test(test_filter_restore), cmocka_unit_test(test_when),
         cmocka_unit_test(test_place),          cmocka_unit_test(test_format),
+        cmocka_unit_test(test_wrap),
     };
     alarm(60);
     return cmocka_run_group_tests(tests, NULL, NULL);
