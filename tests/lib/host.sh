@@ -4,6 +4,32 @@
 
 missing=()
 
+say() { # a line for a person: on a terminal broken between words, at its width
+    if [ -t 1 ]; then
+        printf '%s\n' "$*" | fold -s -w "$(host_columns)"
+    else
+        printf '%s\n' "$*"
+    fi
+}
+
+host_columns() { # of the terminal, 80 if it does not say
+    local columns
+    columns=$(stty size 2>/dev/null </dev/tty | cut -d' ' -f2) || columns=
+    case $columns in ''|*[!0-9]*|?) columns=80 ;; esac
+    echo "$columns"
+}
+
+host_kvm() { [ -r /dev/kvm ] && [ -w /dev/kvm ]; }
+
+host_times() { # host_times run|check: what will be done, and how long it takes on this machine
+    local demo="under 1 min" tests="10-20 min" why=""
+    host_kvm || { demo="1-2 min" tests="about 25 min" why="; times of an EMULATED machine: there is no KVM here"; }
+    case $1 in
+    run) say "then: build hutch (1-2 min), make the Debian 13 template (2-5 min), start the demo project ($demo)$why" ;;
+    check) say "then: build hutch (1-2 min), unit tests (2-4 min), tests with real machines ($tests)$why" ;;
+    esac
+}
+
 host_detect() {
     host_name=unknown host_family=unknown
     if [ -r /etc/os-release ]; then
