@@ -63,12 +63,14 @@ static void wake(struct approval *approval)
 
 static void set_state(struct approval *approval, struct approval_item *item, enum approval_state state)
 {
-    bool was_frozen = item->request.state == APPROVAL_FROZEN;
+    bool was_frozen = item->request.state == APPROVAL_FROZEN, stored = item->stored;
 
     item->request.state = state;
     item->request.changed_ms = approval_now(approval);
+    item->stored = false;
     if (was_frozen && state != APPROVAL_FROZEN)
-        approval->ops.thaw(item->request.project, item->request.id, approval->user);
+        (stored ? approval->ops.store : approval->ops.thaw)(item->request.project, item->request.id,
+                                                            approval->user);
 }
 
 /* Tells all that wait. They may ask or withdraw others meanwhile. */
@@ -403,9 +405,10 @@ static void end_hold(struct approval *approval, struct approval_item *item)
 {
     const char *project = item->request.project;
     void *user = approval->user;
+    bool attending = approval->ops.attending(project, user);
+    bool freezes = !attending && approval->ops.away_freezes(project, user);
 
-    if (item->request.state == APPROVAL_HELD &&
-        (approval->ops.attending(project, user) || approval->ops.away_freezes(project, user))) {
+    if (item->request.state == APPROVAL_HELD && (attending || freezes)) {
         set_state(approval, item, APPROVAL_FROZEN);
         item->deadline_ms = approval_now(approval) + item->freeze_ms;
         save(approval, item, NULL);
@@ -413,6 +416,7 @@ static void end_hold(struct approval *approval, struct approval_item *item)
         approval->ops.changed(&item->request, user);
         return;
     }
+    item->stored = freezes;
     send_away(approval, item);
 }
 

@@ -4,7 +4,8 @@
  *
  *     ask ─▶ HELD ── hold over, a person attends (or away = freeze) ─▶ FROZEN ─┬─ answer ─▶ ALLOWED | DENIED
  *             │                                                                │
- *             └──── hold over, nobody attends ─▶ WAITING ◀── freeze over ──────┘
+ *             └──── hold over, nobody attends ─▶ WAITING ◀── freeze over ──────┘  (away = freeze, nobody
+ *             │                                                  attends: the machine is stored meanwhile)
  *             └── everyone who waited went away ─▶ GONE          (WAITING is answered like the others)
  *
  * HELD and FROZEN have waiters, whose acts stand still; WAITING has none: they were refused with its number,
@@ -126,6 +127,9 @@ struct approval_ops {
     /* The machine is to stand still for this request, or may go on. Asynchronous; asked once each. */
     void (*freeze)(const char *project, int64_t id, void *user);
     void (*thaw)(const char *project, int64_t id, void *user);
+    /* In place of thaw: the freeze is over, nobody came, and away_freezes: the machine is to be saved to disk
+     * and waits there. */
+    void (*store)(const char *project, int64_t id, void *user);
     /* An answer was saved: allow makes what the scope says (a grant, a rule). Before the waiters hear of it.
      * Fails: the answer becomes a denial of the waiters, the question stays. */
     int (*apply)(const struct approval_request *request, void *user, struct error **err);

@@ -13,6 +13,7 @@ struct approval_item {
     struct approval_request request;
     struct waiter_list waiters;
     int64_t deadline_ms; /* of HELD and FROZEN */
+    bool stored;         /* it leaves FROZEN for the disk */
     unsigned hold_ms, freeze_ms;
 };
 

@@ -139,7 +139,12 @@ static void show_state(const json_t *project)
     autofree char *open =
         waiting > 0 ? xasprintf(out_word(N_("%lld for your answer: hutch requests")), (long long)waiting)
                     : NULL;
+    int64_t stored = out_number(project, "stored_for", 0);
+    autofree char *saved =
+        stored > 0 ? xasprintf(out_word(N_("for request #%lld; an answer wakes it")), (long long)stored)
+                   : NULL;
     line(N_("frozen"), why ? why : "");
+    line(N_("saved"), saved ? saved : "");
     line(N_("waiting"), open ? open : "");
     member_line(N_("failure"), project, "failure");
     if (project_emulated(project))

@@ -15,6 +15,9 @@ struct freeze_params {
 extern const struct job_kind freeze_kind; /* params: struct freeze_params; nothing if it does not run */
 /* params: struct freeze_params; nothing if it is not frozen for that request (0: for any). */
 extern const struct job_kind thaw_kind;
+/* power.c. params: struct freeze_params: saves to disk what is frozen for that request; its answer wakes it.
+ */
+extern const struct job_kind store_kind;
 
 /* ---- job threads ---- */
 /* Pauses it again if it runs although it is frozen; *info is then as after that. */

@@ -3,7 +3,9 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "daemon/create.h"
 #include "daemon/freeze.h"
+#include "daemon/ops.h"
 #include "daemon/state_requests.h"
 
 #include <string.h>
@@ -116,6 +118,26 @@ static void on_thaw(const char *project, int64_t id, void *user)
         submit(inbox, &thaw_kind, project, id);
 }
 
+/* It stands still for another question too: then that one's end stores it. */
+static void on_store(const char *project, int64_t id, void *user)
+{
+    struct inbox *inbox = user;
+    int64_t other = approval_frozen_for(inbox->approval, project);
+
+    submit(inbox, other ? &freeze_kind : &store_kind, project, other ? other : id);
+}
+
+/* A machine that was saved because nobody came goes on when somebody has answered. */
+static void wake_stored(struct inbox *inbox, const struct approval_request *request)
+{
+    struct record r = {0};
+    bool known = projects_record(inbox->daemon->projects, request->project, &r);
+
+    if (known && r.saved && r.stored_for && !inbox->closed)
+        job_submit(inbox->daemon->jobs, request->project, &up_kind, up_params_parse(NULL, NULL));
+    record_finish(&r);
+}
+
 static int on_apply(const struct approval_request *request, void *user, struct error **err)
 {
     struct inbox *inbox = user;
@@ -201,7 +223,8 @@ static void on_changed(const struct approval_request *request, void *user)
     struct wait *wait, *next;
 
     count_waiting(inbox, request->project);
-
+    if (request->state == APPROVAL_ALLOWED || request->state == APPROVAL_DENIED)
+        wake_stored(inbox, request);
     if (request->state == APPROVAL_HELD || request->state == APPROVAL_FROZEN ||
         request->state == APPROVAL_WAITING)
         return;
@@ -388,6 +411,7 @@ int inbox_create(struct daemon *daemon, struct inbox **ret_inbox, struct error *
                                             .away_freezes = on_away_freezes,
                                             .freeze = on_freeze,
                                             .thaw = on_thaw,
+                                            .store = on_store,
                                             .apply = on_apply,
                                             .journal = on_journal,
                                             .changed = on_changed,

@@ -7,6 +7,7 @@
 #include "daemon/host.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
+#include "daemon/state_requests.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -241,7 +242,8 @@ static int check_room(struct work *work, const char *folder, struct error **err)
     return error_hint(err, "make room, or stop it: `hutch stop %s`", work->r.name);
 }
 
-static int suspend_steps(struct work *work, struct error **err)
+/* request: for which it is saved, 0: for none. */
+static int suspend_steps(struct work *work, int64_t request, struct error **err)
 {
     autofree char *folder = daemon_project_path(work->daemon, work->r.id, NULL),
                   *path = machine_image_path(work);
@@ -270,6 +272,7 @@ static int suspend_steps(struct work *work, struct error **err)
     }
     rc = work_step_anyway(work, STEP_SUSPEND_RECORD, err);
     work->r.saved = rc == 0;
+    work->r.stored_for = rc == 0 ? request : 0;
     if (rc == 0)
         work->r.frozen_for = 0; /* it wakes running */
     if (rc == 0)
@@ -284,11 +287,54 @@ static int run_suspend(struct job *job, void *user, json_t **ret_result, struct 
 
     (void)user;
     if (rc == 0)
-        rc = suspend_steps(&work, err);
+        rc = suspend_steps(&work, 0, err);
     return end(&work, rc, ret_result, err);
 }
 
 const struct job_kind suspend_kind = {.name = "suspend", .run = run_suspend};
+
+/* Nobody has answered it yet. */
+static bool still_waits(struct work *work, int64_t request)
+{
+    struct approval_request stored;
+
+    if (state_request_load(work->daemon->state, request, &stored, NULL) < 0)
+        return false;
+    bool waits = stored.state == APPROVAL_WAITING;
+    state_request_finish(&stored);
+    return waits;
+}
+
+/* Nobody came: what stands still for the request is saved. Where that fails it goes on (what asked was
+ * refused already), and where somebody came after all too. */
+static int store(struct work *work, int64_t request, struct error **err)
+{
+    int rc;
+
+    if (work->r.frozen_for != request || !record_is_frozen(&work->r))
+        return 0;
+    if (!still_waits(work, request))
+        return freeze_undo(work, err);
+    rc = suspend_steps(work, request, err);
+    if (rc < 0)
+        freeze_undo(work, NULL);
+    else if (!still_waits(work, request))
+        rc = power_wake(work, err);
+    return rc;
+}
+
+static int run_store(struct job *job, void *user, json_t **ret_result, struct error **err)
+{
+    const struct freeze_params *params = user;
+    struct work work;
+    int rc = work_begin(&work, job, err);
+
+    if (rc == 0)
+        rc = store(&work, params->request, err);
+    return end(&work, rc, ret_result, err);
+}
+
+const struct job_kind store_kind = {.name = "store", .run = run_store, .free_params = free, .quiet = true};
 
 /* ---- wake ---- */
 
@@ -337,6 +383,7 @@ int power_wake(struct work *work, struct error **err)
     /* From its first instruction on the disk moves away from the image: that it is spent is on record before.
      */
     work->r.saved = false;
+    work->r.stored_for = 0;
     rc = work_step_anyway(work, STEP_WAKE_RESUME, err);
     if (rc == 0)
         rc = work->host->ops->resume(work->host, work->r.uuid, err);

@@ -372,6 +372,8 @@ json_t *project_json(const struct project *project, uint64_t disk_used)
     json_object_set_new(json, "folder", r->folder ? json_string(r->folder) : json_null());
     json_object_set_new(json, "created_ns", json_integer(r->created_ns));
     json_object_set_new(json, "accel", json_string(project->kvm ? "kvm" : "emulated"));
+    if (r->saved && r->stored_for)
+        json_object_set_new(json, "stored_for", json_integer(r->stored_for));
     json_object_set_new(json, "frozen_for", record_is_frozen(r) ? json_integer(r->frozen_for) : json_null());
     json_object_set_new(json, "step", r->step ? json_string(step_name(r->step)) : json_null());
     json_object_set_new(json, "doing", r->step ? json_string(step_about(r->step)) : json_null());

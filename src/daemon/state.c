@@ -76,6 +76,8 @@ static const char *const migrations[] = {
     " tty TEXT NOT NULL, generation INTEGER NOT NULL, digest TEXT NOT NULL) STRICT;"
     "ALTER TABLE projects ADD COLUMN frozen_boot TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE projects ADD COLUMN frozen_for INTEGER NOT NULL DEFAULT 0;",
+    /* the question for which it was saved to disk, because nobody came */
+    "ALTER TABLE projects ADD COLUMN stored_for INTEGER NOT NULL DEFAULT 0;",
 };
 
 int state_fail(struct state *state, struct error **err)

@@ -67,6 +67,7 @@ struct record {
     bool saved;           /* suspend.img is the machine's present state */
     char frozen_boot[17]; /* it was made to stand still in this boot … */
     int64_t frozen_for;   /* … for this request; 0: it was not. Recorded before, cleared after */
+    int64_t stored_for;   /* while saved: for this request, whose answer wakes it; 0: a person saved it */
     char boot[17];        /* this boot: made at each cold start */
     char *failure;        /* why the last operation failed, or NULL */
     struct repo_row *repos;

@@ -74,8 +74,8 @@ static int save_project(struct state *state, const struct record *r, struct erro
         state,
         "INSERT INTO projects (id, uuid, name, folder, template, base, user, cpu_model, kernel_options, "
         "cpus, memory, disk,"
-        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for, stored_for)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
         " ON CONFLICT (id) DO UPDATE SET name=excluded.name, folder=excluded.folder, "
         "template=excluded.template,"
         " base=excluded.base, user=excluded.user, cpu_model=excluded.cpu_model, "
@@ -83,7 +83,7 @@ static int save_project(struct state *state, const struct record *r, struct erro
         " cpus=excluded.cpus, memory=excluded.memory, disk=excluded.disk, made=excluded.made, "
         "step=excluded.step,"
         " saved=excluded.saved, boot=excluded.boot, failure=excluded.failure,"
-        " frozen_boot=excluded.frozen_boot, frozen_for=excluded.frozen_for",
+        " frozen_boot=excluded.frozen_boot, frozen_for=excluded.frozen_for, stored_for=excluded.stored_for",
         err);
     const char *texts[] = {r->id,   r->uuid, r->name,      r->folder,        r->template,
                            r->base, r->user, r->cpu_model, r->kernel_options};
@@ -103,6 +103,7 @@ static int save_project(struct state *state, const struct record *r, struct erro
     bind_text(stmt, 18, r->failure);
     bind_text(stmt, 19, r->frozen_boot);
     sqlite3_bind_int64(stmt, 20, r->frozen_for);
+    sqlite3_bind_int64(stmt, 21, r->stored_for);
     if (sqlite3_step(stmt) != SQLITE_DONE) {
         int rc = sqlite3_errcode(state->db) == SQLITE_CONSTRAINT
                      ? error_set(err, ERROR_EXISTS, "a project \"%s\" is there already", r->name)
@@ -258,6 +259,7 @@ static void read_record(sqlite3_stmt *stmt, struct record *r)
     r->failure = column_text(stmt, 17);
     column_field(stmt, 18, r->frozen_boot, sizeof(r->frozen_boot));
     r->frozen_for = sqlite3_column_int64(stmt, 19);
+    r->stored_for = sqlite3_column_int64(stmt, 20);
 }
 
 int state_load(struct state *state, void (*fn)(const struct record *record, void *user), void *user,
@@ -270,7 +272,8 @@ int state_load(struct state *state, void (*fn)(const struct record *record, void
     stmt = state_prepare(
         state,
         "SELECT id, uuid, name, folder, template, base, user, cpu_model, kernel_options, cpus, memory, disk,"
-        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for FROM projects ORDER BY "
+        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for, stored_for FROM projects "
+        "ORDER BY "
         "created_ns, id",
         err);
     while (stmt && code == 0 && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {

@@ -187,18 +187,39 @@ gives "  --thaw is not for that" 125 "$hutch" exec box --thaw -- true
 ok "resume again" "$hutch" resume box
 gives "exec --thaw of a machine that runs" 0 "$hutch" exec box -u "$(id -un)" --thaw -- true
 
+# ---- away = freeze: saved because nobody came ----
+ok "suspend" "$hutch" suspend box
+kill_daemon
+question CONNECT away.test:443/tls away.test:443 routine $all waiting
+sql "UPDATE projects SET stored_for = (SELECT max(id) FROM requests) WHERE name = 'box'"
+start_daemon
+is "what was saved for a question stays so over a restart" saved "$(state box)"
+id=$(api GET /v1/requests | jq -r 'select(.subject == "away.test:443") | .id')
+is "  and says for which" "$id" "$(api GET /v1/projects/box | jq .stored_for)"
+gives "an answer" 0 "$hutch" deny "$id"
+ok "  wakes it" within 30 is_state box run
+is "  and it is saved for nothing any more" null "$(api GET /v1/projects/box | jq .stored_for)"
+ok "suspend by a person" "$hutch" suspend box
+kill_daemon
+question CONNECT stays.test:443/tls stays.test:443 routine $all waiting
+start_daemon
+gives "an answer" 0 "$hutch" deny stays.test
+sleep 0.5
+is "  does not wake what a person saved" saved "$(state box)"
+ok "wake" "$hutch" start box
+
 # ---- its end ----
 kill_daemon
 question CONNECT last.test:443/tls last.test:443 routine $all waiting
 question CONNECT ruled.test:443/tls ruled.test:443 routine $all waiting
 start_daemon
 gives "a rule" 0 "$hutch" rule add box 'allow ruled.test'
-is "  takes away the question that it decides" gone "$(state_of 10)"
-is "a question" waiting "$(state_of 9)"
+is "  takes away the question that it decides" gone "$(state_of 12)"
+is "a question" waiting "$(state_of 11)"
 gives "stop" 0 "$hutch" stop box
-is "  outlives the machine's run" waiting "$(state_of 9)"
+is "  outlives the machine's run" waiting "$(state_of 11)"
 gives "start" 0 "$hutch" start box
 gives "rm" 0 "$hutch" rm box --yes
-is "  but not the project" not-found "$(request 9 | code)"
-is "  of which it is said that it is gone" 1 "$(events approval.gone | grep -c '^#9 ')"
+is "  but not the project" not-found "$(request 11 | code)"
+is "  of which it is said that it is gone" 1 "$(events approval.gone | grep -c '^#11 ')"
 the_end

@@ -20,7 +20,7 @@ struct world {
     int64_t now, next_id, wake;
     bool attending, away_freezes;
     int save_fails, journal_fails, apply_fails; /* so many times */
-    unsigned saves, applied, freezes, thaws, quota_rows, asks, decisions;
+    unsigned saves, applied, freezes, thaws, stores, quota_rows, asks, decisions;
     enum approval_state saved_state;
 };
 
@@ -71,6 +71,11 @@ static void world_thaw(const char *project, int64_t id, void *user)
     ((struct world *)user)->thaws++;
 }
 
+static void world_store(const char *project, int64_t id, void *user)
+{
+    ((struct world *)user)->stores++;
+}
+
 static int world_apply(const struct approval_request *request, void *user, struct error **err)
 {
     struct world *w = user;
@@ -111,6 +116,7 @@ static void world_create(struct world *w)
                                             .away_freezes = world_away_freezes,
                                             .freeze = world_freeze,
                                             .thaw = world_thaw,
+                                            .store = world_store,
                                             .apply = world_apply,
                                             .journal = world_journal,
                                             .changed = world_changed,
@@ -443,6 +449,36 @@ static void test_resolved(void **state)
     approval_destroy(w.approval);
 }
 
+/* away = freeze: nobody comes while it stands still, so it is saved and its question waits; somebody who is
+ * there by then finds it running. */
+static void test_away_stores(void **state)
+{
+    struct world w;
+    struct act a;
+
+    world_create(&w);
+    w.away_freezes = true;
+    assert_true(ask_key(&w, &a, "p", "one"));
+    pass(&w, APPROVAL_HOLD_MS);
+    assert_int_equal(w.freezes, 1);
+    pass(&w, APPROVAL_FREEZE_MS);
+    assert_int_equal(w.stores, 1);
+    assert_int_equal(w.thaws, 0);
+    assert_int_equal(a.outcome.verdict, APPROVAL_AWAY);
+    assert_int_equal(w.saved_state, APPROVAL_WAITING);
+    assert_int_equal(answer(&w, 1, true, APPROVAL_ONCE, NULL, NULL), 0);
+    assert_int_equal(w.applied, 1);
+
+    assert_true(ask_key(&w, &a, "p", "two"));
+    pass(&w, APPROVAL_HOLD_MS);
+    assert_int_equal(w.freezes, 2);
+    w.attending = true;
+    pass(&w, APPROVAL_FREEZE_MS);
+    assert_int_equal(w.stores, 1);
+    assert_int_equal(w.thaws, 1);
+    approval_destroy(w.approval);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_flood),
         cmocka_unit_test(test_digest),
         cmocka_unit_test(test_resolved),
+        cmocka_unit_test(test_away_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,7 @@ static void make(struct record *r, const char *id, const char *name)
         .saved = true,
         .frozen_boot = "0123456789abcdef",
         .frozen_for = 31,
+        .stored_for = 31,
         .failure = xstrdup("why"),
     };
     snprintf(r->id, sizeof(r->id), "%s", id);
@@ -137,6 +138,7 @@ static void assert_same(const struct record *a, const struct record *b)
         assert_int_equal(a->repos[i].done, b->repos[i].done);
         assert_string_equal(a->frozen_boot, b->frozen_boot);
         assert_int_equal(a->frozen_for, b->frozen_for);
+        assert_int_equal(a->stored_for, b->stored_for);
     }
 }
 

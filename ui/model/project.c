@@ -83,6 +83,7 @@ struct project *projects_take(struct projects *projects, const json_t *json, boo
     take_text(&project->folder, json, "folder");
     take_text(&project->egress, json, "egress");
     project->frozen_for = field_number(json, "frozen_for", 0);
+    project->stored_for = field_number(json, "stored_for", 0);
     project->frozen_ns = field_number(json, "frozen_ns", 0);
     project->budget_used = field_number(json, "budget_used", -1);
     project->budget_max = field_number(json, "budget_max", -1);

@@ -18,6 +18,7 @@ struct project {
     char *state, *agent, *template, *step, *failure, *folder, *egress;
     int64_t waiting, net_rate, disk, disk_size, memory, cpus, created_ns;
     int64_t frozen_for, frozen_ns;   /* of a request, 0: none; since when, 0: not known */
+    int64_t stored_for;              /* it was saved for this request, 0: for none */
     int64_t budget_used, budget_max; /* bytes of this hour, -1: not known */
     bool emulated;
     bool seen;          /* in the list that is coming in */

@@ -111,6 +111,13 @@ static void now_cell(const struct app *app, const struct project *project, struc
         frozen_cell(app, project, out);
         return;
     }
+    if (!*project->failure && !*project->step && project->stored_for > 0) {
+        snprintf(out->room, sizeof(out->room), _("saved for request #%lld; an answer wakes it"),
+                 (long long)project->stored_for);
+        out->text = out->room;
+        out->style = STYLE_WAITING;
+        return;
+    }
     if (*project->failure || *project->step || strcmp(project->state, "run") != 0)
         return;
     const struct event *event = running(app, project);
