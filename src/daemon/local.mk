@@ -14,8 +14,8 @@ libdaemon_a_SOURCES = \
 	%D%/way_internal.h %D%/way_guest.c %D%/way_policy.c %D%/way_rules.c %D%/way_ports.c %D%/way_show.c %D%/work.c %D%/work.h
 DAEMON_CFLAGS = $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBVIRT_CFLAGS) $(CRYPTO_CFLAGS)
 libdaemon_a_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
-DAEMON_LIBS = libdaemon.a libapproval.a libguestlink.a libegress.a libpolicy.a librepo.a libimage.a libvm.a libjournal.a libconf.a libwire.a libbase.a $(WIRE_LIBS) \
-	$(SQLITE_LIBS) $(POLICY_LIBS) $(LIBVIRT_LIBS) $(INIH_LIBS) $(CRYPTO_LIBS)
+DAEMON_LIBS = libdaemon.a libapproval.a libguestlink.a libegress.a libpolicy.a librepo.a libreview.a libimage.a libvm.a libjournal.a libconf.a libwire.a libbase.a $(WIRE_LIBS) \
+	$(SQLITE_LIBS) $(POLICY_LIBS) $(LIBVIRT_LIBS) $(INIH_LIBS) $(GIT2_LIBS) $(CRYPTO_LIBS)
 pkglibexec_PROGRAMS += hutchd
 hutchd_SOURCES = %D%/main.c
 hutchd_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)

@@ -5,7 +5,7 @@ top=$(cd "${srcdir:-.}" && pwd)
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 
-read -ra flags <<<"$(pkg-config --cflags libnghttp2 libuv jansson sqlite3 libvirt libcrypto 2>/dev/null)"
+read -ra flags <<<"$(pkg-config --cflags libnghttp2 libuv jansson sqlite3 libvirt libcrypto libgit2 2>/dev/null)"
 check() {
     local header=$1 name
     name=$(tr / _ <<<"$header")

@@ -1,0 +1,271 @@
+#include "review/persistence.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "review/changes.h"
+#include "review/range.h"
+
+#include <string.h>
+#include <time.h>
+
+#define COUNT_BYTES_MAX (128u << 20) /* of all files whose lines are counted */
+#define COUNT_SECONDS   10
+#define LINK_MAX        4096
+#define PACKAGE_MAX     (1u << 20)
+
+struct summary {
+    struct store *store;
+    size_t insertions, deletions;
+    bool counted;
+    size_t bytes;
+    int64_t until;
+    json_t *list;
+    size_t more;
+};
+
+static int64_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* A file's content, or nothing of what is no file, too large, or beyond what may be read in all. */
+static git_odb_object *content(struct summary *summary, uint32_t mode, const git_oid *id)
+{
+    git_odb_object *blob = NULL;
+
+    if (!mode_is_file(mode))
+        return NULL;
+    if (summary->bytes > COUNT_BYTES_MAX || now_s() > summary->until ||
+        store_blob(summary->store, id, REVIEW_BLOB_MAX, &blob, NULL) < 0) {
+        summary->counted = false;
+        return NULL;
+    }
+    summary->bytes += git_odb_object_size(blob);
+    return blob;
+}
+
+/* Adds a file's inserted and deleted lines. */
+static void count_lines(struct summary *summary, const struct change *change)
+{
+    auto(git_patch) git_patch *patch = NULL;
+    git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+    size_t insertions = 0;
+    size_t deletions = 0;
+
+    if (git_oid_equal(&change->old_id, &change->new_id))
+        return;
+    auto(git_blob) git_odb_object *before = content(summary, change->old_mode, &change->old_id);
+    auto(git_blob) git_odb_object *after = content(summary, change->new_mode, &change->new_id);
+    if (!summary->counted || (!before && !after))
+        return;
+    options.context_lines = 0;
+    /* buffers without a repository and without names: no driver, filter or attribute can apply */
+    if (git_patch_from_buffers(&patch, before ? git_odb_object_data(before) : NULL,
+                               before ? git_odb_object_size(before) : 0, NULL,
+                               after ? git_odb_object_data(after) : NULL,
+                               after ? git_odb_object_size(after) : 0, NULL, &options) < 0 ||
+        git_patch_line_stats(NULL, &insertions, &deletions, patch) < 0) {
+        summary->counted = false;
+        return;
+    }
+    summary->insertions += insertions;
+    summary->deletions += deletions;
+}
+
+static void list_add(struct summary *summary, const char *path, const char *class, const char *change,
+                     json_t *target)
+{
+    if (json_array_size(summary->list) >= PERSISTENCE_MAX) {
+        summary->more++;
+        json_decref(target);
+        return;
+    }
+    struct text text;
+    text_init(&text, path, strlen(path), 0, TEXT_DEFAULT);
+    json_t *entry = json_pack("{s:s, s:s, s:s}", "path", text.bytes, "class", class, "change", change);
+    if (target)
+        json_object_set_new(entry, "target", target);
+    json_array_append_new(summary->list, entry);
+    text_finish(&text);
+}
+
+/* The part of a package.json that package managers run; NULL when it cannot be read as one. */
+static json_t *scripts_of(struct summary *summary, uint32_t mode, const git_oid *id)
+{
+    auto(git_blob) git_odb_object *blob = NULL;
+
+    if (!mode_is_file(mode) || store_blob(summary->store, id, PACKAGE_MAX, &blob, NULL) < 0)
+        return NULL;
+    json_t *all =
+        json_loadb(git_odb_object_data(blob), git_odb_object_size(blob), JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(all)) {
+        json_decref(all);
+        return NULL;
+    }
+    json_t *scripts = json_incref(json_object_get(all, "scripts"));
+    json_decref(all);
+    return scripts ? scripts : json_object();
+}
+
+/* A package.json whose scripts are the same, or that never had any, is like any other file. */
+static bool scripts_same(struct summary *summary, const struct change *change)
+{
+    json_t *before =
+        change->old_mode ? scripts_of(summary, change->old_mode, &change->old_id) : json_object();
+    json_t *after = change->new_mode ? scripts_of(summary, change->new_mode, &change->new_id) : json_object();
+    bool same = before && after && json_equal(before, after);
+
+    json_decref(before);
+    json_decref(after);
+    return same;
+}
+
+static bool ends_with_package_json(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    return !strcmp(name ? name + 1 : path, "package.json");
+}
+
+/* Where a link leads, as safe text. */
+static json_t *link_target(struct summary *summary, const git_oid *id)
+{
+    auto(git_blob) git_odb_object *blob = NULL;
+    struct text text;
+
+    if (store_blob(summary->store, id, LINK_MAX, &blob, NULL) < 0)
+        return json_string("(too long to be a link)");
+    text_init(&text, git_odb_object_data(blob), git_odb_object_size(blob), 0, TEXT_DEFAULT);
+    json_t *target = json_string(text.bytes);
+    text_finish(&text);
+    return target;
+}
+
+/* What the path says; a rename counts at both of its names. */
+static void look_at_path(struct summary *summary, const struct change *change, const char *path,
+                         const char *word)
+{
+    const char *class = persistence_class(path);
+    struct text text;
+
+    if (class && !(ends_with_package_json(path) && scripts_same(summary, change)))
+        list_add(summary, path, class, word, NULL);
+    text_init(&text, path, strlen(path), 0, TEXT_DEFAULT);
+    if (text.suspicious || strpbrk(path, "\n\r\t\\"))
+        list_add(summary, path, "name", word, NULL);
+    text_finish(&text);
+}
+
+/* What of one change would run or steer. */
+static void look_at(struct summary *summary, const struct change *change)
+{
+    bool renamed = change->old_path != NULL;
+    const char *word = change->status == 'C'                            ? "mode"
+                       : change->status == 'D'                          ? "deleted"
+                       : change->status == 'A' || change->status == 'R' ? "new"
+                                                                        : "changed";
+
+    if (renamed)
+        look_at_path(summary, change, change->old_path, "deleted");
+    look_at_path(summary, change, change->path, word);
+    if (!change->new_mode)
+        return;
+    if (mode_is_link(change->new_mode))
+        list_add(summary, change->path, "symlink", word, link_target(summary, &change->new_id));
+    if (mode_is_module(change->new_mode))
+        list_add(summary, change->path, "submodule", word, NULL);
+    bool known_file = mode_is_file(change->old_mode);
+    if (mode_runs(change->new_mode) && !(known_file && mode_runs(change->old_mode)))
+        list_add(summary, change->path, "executable", known_file ? "mode" : word, NULL);
+    else if (known_file && mode_runs(change->old_mode) && mode_is_file(change->new_mode) &&
+             !mode_runs(change->new_mode))
+        list_add(summary, change->path, "executable", "mode", NULL);
+}
+
+/* The trees of both ends, compared. */
+static int find_changes(struct store *store, const struct range *range, struct changes *ret_changes,
+                        struct error **err)
+{
+    auto(git_commit) git_commit *tip = NULL;
+    auto(git_commit) git_commit *base = NULL;
+    auto(git_tree) git_tree *after = NULL;
+    auto(git_tree) git_tree *before = NULL;
+
+    int rc = store_commit(store, &range->tip, &tip, err);
+    if (rc == 0)
+        rc = store_tree(store, git_commit_tree_id(tip), &after, err);
+    if (rc == 0 && range->has_base)
+        rc = store_commit(store, &range->base, &base, err);
+    if (rc == 0 && base)
+        rc = store_tree(store, git_commit_tree_id(base), &before, err);
+    if (rc == 0)
+        rc = changes_find(store, before, after, ret_changes, err);
+    if (rc == 0)
+        changes_pair_renames(store, ret_changes);
+    return rc;
+}
+
+/* What the branch was before: how many commits came since, and whether it was left. */
+static int compare_old(struct store *store, const struct range *range, const char *old_hex,
+                       const char *new_hex, size_t *ret_new, bool *ret_forced, struct error **err)
+{
+    struct range since = {0};
+    git_oid old;
+
+    *ret_new = range->count;
+    *ret_forced = false;
+    if (!old_hex)
+        return 0;
+    int rc = store_id(old_hex, &old, err);
+    if (rc == 0)
+        rc = range_find(store, new_hex, old_hex, &since, err);
+    if (rc < 0)
+        return rc;
+    *ret_new = since.count;
+    *ret_forced = !range_contains(store, &range->tip, &old);
+    range_finish(&since);
+    return 0;
+}
+
+int review_summary(const char *quarantine, const char *old_hex, const char *new_hex, json_t **ret,
+                   struct error **err)
+{
+    auto(store) struct store *store = NULL;
+    struct range range = {0};
+    struct changes changes = {0};
+    size_t new_commits = 0;
+    bool forced = false;
+    char base[GIT_OID_HEXSZ + 1];
+
+    int rc = store_open(quarantine, &store, err);
+    if (rc == 0)
+        rc = range_find(store, new_hex, NULL, &range, err);
+    if (rc == 0)
+        rc = compare_old(store, &range, old_hex, new_hex, &new_commits, &forced, err);
+    if (rc == 0)
+        rc = find_changes(store, &range, &changes, err);
+    if (rc < 0) {
+        range_finish(&range);
+        return rc;
+    }
+    struct summary summary = {
+        .store = store, .counted = true, .until = now_s() + COUNT_SECONDS, .list = json_array()};
+    bool cut = changes.cut || range.cut;
+    if (cut)
+        list_add(&summary, "", "unread", "new", NULL);
+    for (size_t i = 0; i < changes.count; i++) {
+        look_at(&summary, &changes.items[i]);
+        count_lines(&summary, &changes.items[i]);
+    }
+    git_oid_tostr(base, sizeof(base), &range.base);
+    *ret = json_pack("{s:s?, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:I}", "base",
+                     range.has_base ? base : NULL, "commits", (json_int_t)range.count, "new_commits",
+                     (json_int_t)new_commits, "files", (json_int_t)changes.count, "insertions",
+                     (json_int_t)summary.insertions, "deletions", (json_int_t)summary.deletions, "counted",
+                     summary.counted, "cut", cut, "forced", forced, "persistence", summary.list,
+                     "persistence_more", (json_int_t)summary.more);
+    changes_finish(&changes);
+    range_finish(&range);
+    return 0;
+}
