@@ -80,8 +80,8 @@ void way_reload(struct way *way)
         size_t count;
 
         policy_rules(policy, &count);
-        autofree char *text = xasprintf("generation %llu: %s, %zu rules", (unsigned long long)generation,
-                                        policy_mode_name(policy_mode(policy)), count);
+        autofree char *text = xasprintf("%s, %zu %s", policy_mode_name(policy_mode(policy)), count,
+                                        count == 1 ? "rule" : "rules");
         note_policy(way, text, "loaded");
     }
     policy_unref(way->policy);

@@ -90,6 +90,8 @@ static void set_verdict(json_t *json, const struct verdict *verdict)
     set(json, "gen", json_integer((json_int_t)verdict->generation));
     set_text(json, "layer", rule_layer_name(verdict->layer));
     set_text(json, "reason", reason_name(verdict->reason));
+    if (verdict->effect == VERDICT_DENY && !verdict->rule)
+        set_text(json, "sentence", reason_sentence(verdict->reason));
     if (verdict->rule) {
         set_text(json, "rule_text", verdict->rule->text);
         set_text(json, "source", verdict->rule->source);

@@ -81,6 +81,8 @@ void flow_set_verdict(struct flow *flow, enum verdict_effect effect, enum reason
 {
     flow->verdict.effect = effect;
     flow->verdict.reason = reason;
+    if (reason == REASON_RESOLVE)
+        flow->verdict.missing[0] = 0; /* no rule helps a name that is none */
 }
 
 uint32_t flow_status(enum reason reason)

@@ -221,6 +221,7 @@ bool flow_filter(struct flows *flows, struct flow *flow, struct verdict *ret_ref
     *ret_refused = flow->verdict;
     ret_refused->effect = VERDICT_DENY;
     ret_refused->reason = REASON_CONNECT;
+    ret_refused->missing[0] = 0;
     if (own_count < 0)
         return false;
     for (size_t i = 0; i < flow->address_count; i++) {

@@ -367,6 +367,25 @@ static void a_private_address_is_a_second_question(void **state)
     world_close(w);
 }
 
+/* Who was allowed and has a name that does not resolve is told that, and of no rule that would help. */
+static void an_unknown_name_misses_no_rule(void **state)
+{
+    struct world *w = world_open(NULL);
+    struct flow_answer yes = {.allow = true};
+
+    (void)state;
+    world_policy(w, MODE_ASK, NULL);
+    w->answers = NULL;
+    w->failure = "no such name";
+    uint64_t flow = world_ask(w, "nowhere.test:443");
+    assert_string_equal(w->asked_missing, "allow nowhere.test");
+    flows_answer(w->flows, flow, &yes);
+    assert_true(w->heard[flow].refused);
+    assert_non_null(strstr(w->heard[flow].body, "\"reason\":\"resolve\""));
+    assert_null(strstr(w->heard[flow].body, "rule_missing"));
+    world_close(w);
+}
+
 /* Lookups of a project run four at a time, and who waits gets its turn. */
 static void lookups_take_turns(void **state)
 {
@@ -519,6 +538,7 @@ int main(void)
         cmocka_unit_test(d04_addresses_that_are_never_dialled),
         cmocka_unit_test(d05_private_ranges),
         cmocka_unit_test(a_private_address_is_a_second_question),
+        cmocka_unit_test(an_unknown_name_misses_no_rule),
         cmocka_unit_test(lookups_take_turns),
         cmocka_unit_test(a_lost_worker_closes_every_row),
         cmocka_unit_test(nonsense_is_refused),
