@@ -11,11 +11,10 @@
 
 #define NO_PROXY "localhost,127.0.0.1,::1,.hutch.internal"
 
-static const char motd[] =
-    "This machine has no network card. There is no ping, UDP, NTP or raw DNS, by design; TCP goes where the "
-    "rules of "
-    "its project allow.\n"
-    "What was refused, and why: %s/denials. `hutch-guest wait N` waits for the answer to request N.\n";
+static const char motd[] = "This machine has no network card. There is no ping, UDP, NTP or raw DNS, by\n"
+                           "design; TCP goes where the rules of its project allow.\n"
+                           "What was refused, and why: %s/denials.\n"
+                           "`hutch-guest wait N` waits for the answer to request N.\n";
 
 /* Everything works by capture as well; with these a refusal comes with its reason. ALL_PROXY is HTTP too:
  * with a SOCKS address in it Python's httpx, and what is built on it, does not even start without a package

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define HELD_MAX  256 /* streams of the port */
-#define SHORT     10000
-#define MANY      200
-#define FLOODED   20
+#define HELD_MAX 256 /* streams of the port */
+#define SHORT    10000
+#define MANY     200
+#define FLOODED  20
 #ifdef __SANITIZE_ADDRESS__
 #define FLOOD_KIB (512 * 1024) /* what was freed is kept for a while */
 #else
@@ -499,6 +499,8 @@ static void shells_learn_of_the_proxy(void **state)
     assert_has(environment, "export NO_PROXY=");
     assert_has(motd, "no ping, UDP, NTP or raw DNS");
     assert_has(motd, "/denials");
+    for (const char *line_of = motd, *end; (end = strchr(line_of, '\n')); line_of = end + 1)
+        assert_in_range(end - line_of, 1, 80); /* a terminal would break it in a word */
 }
 
 int main(int argc, char **argv)
