@@ -231,6 +231,7 @@ static int open_app(struct screen *screen, struct error **err)
     struct app_options options = {
         .rows = ROWS_DEFAULT,
         .columns = COLUMNS_DEFAULT,
+        .home = getenv("HOME"),
         .folder = folder,
         .repository = repository,
         .settings = screen->settings_text,

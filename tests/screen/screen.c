@@ -14,8 +14,11 @@
 
 void screen_open(struct screen *screen, int rows, int columns, const char *settings)
 {
-    struct app_options options = {
-        .rows = rows, .columns = columns, .folder = "/home/you/src/api", .settings = settings};
+    struct app_options options = {.rows = rows,
+                                  .columns = columns,
+                                  .home = "/home/you",
+                                  .folder = "/home/you/src/api",
+                                  .settings = settings};
     setenv("TZ", "UTC", 1);
     *screen = (struct screen){.now_ns = NOW_NS};
     screen->app = app_create(&options);

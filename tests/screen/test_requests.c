@@ -30,6 +30,12 @@ static void open_unusual(struct screen *screen)
     open_request(screen, "/v1/requests/31", UNUSUAL);
 }
 
+static void open_request_help(struct screen *screen)
+{
+    open_routine(screen);
+    screen_keys(screen, "?");
+}
+
 static void open_critical(struct screen *screen)
 {
     open_request(screen, "/v1/requests/40", CRITICAL);
@@ -107,6 +113,7 @@ static const struct {
     {"requests", open_list, false},
     {"routine", open_routine, false},
     {"unusual", open_unusual, false},
+    {"request-help", open_request_help, false},
     {"critical", open_critical, false},
     {"critical-name", open_critical_name, false},
     {"fields", open_fields, false},

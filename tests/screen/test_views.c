@@ -84,6 +84,18 @@ static void open_form_button(struct screen *screen)
     screen_keys(screen, "Tab Tab");
 }
 
+static void open_form_help(struct screen *screen)
+{
+    open_form(screen);
+    screen_keys(screen, "F1");
+}
+
+static void open_form_choice(struct screen *screen)
+{
+    open_form(screen);
+    screen_keys(screen, "Tab");
+}
+
 static uint64_t begin_progress(struct screen *screen)
 {
     open_form_button(screen);
@@ -170,6 +182,8 @@ static const struct {
     {"form", open_form},
     {"form-error", open_form_error},
     {"form-button", open_form_button},
+    {"form-help", open_form_help},
+    {"form-choice", open_form_choice},
     {"progress", open_progress},
     {"progress-failed", open_progress_failed},
     {"templates", open_templates},

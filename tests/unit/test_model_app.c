@@ -334,6 +334,18 @@ static void test_acts_that_are_not_possible_say_why(void **state)
     screen_keys(screen, "x");
     assert_shown(screen, "not now: it runs already");
     assert_shown(screen, "hutch stop shop");
+    screen_keys(screen, "q j j t");
+    assert_shown(screen, "docs: it is suspended: start wakes it");
+    screen_event(
+        screen,
+        "{\"seq\":300,\"ts_ns\":1795961080000000000,\"project\":\"docs\",\"kind\":\"policy\",\"actor\":"
+        "\"hutchd\",\"subject\":\"ask, 2 rules\",\"verdict\":\"loaded\"}");
+    screen_event(
+        screen,
+        "{\"seq\":301,\"ts_ns\":1795961081000000000,\"project\":\"docs\",\"kind\":\"approval.decision\","
+        "\"actor\":\"user\",\"subject\":\"#1 CONNECT docs.rs:443\",\"verdict\":\"deny\"}");
+    assert_shown(screen, "rules in force: ask, 2 rules");
+    assert_shown(screen, "denied: #1 CONNECT docs.rs:443");
 }
 
 /* Enter chooses, it does not do: what is mild elsewhere asks here. */

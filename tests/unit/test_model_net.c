@@ -127,6 +127,24 @@ static void test_old_rows_are_dropped(void **state)
     assert_non_null(net_find(&screen->app->net, 1000));
 }
 
+/* A refusal says why in words: in the list, in the timeline and in its detail. */
+static void test_a_refusal_says_why(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    screen_event(screen, NET_EVENT("230", "99", "egress.deny", "deny", "",
+                                   "\"req\":{\"host\":\"nowhere.test\",\"port\":443},\"reason\":\"resolve\","
+                                   "\"sentence\":\"the name does not resolve\""));
+    screen_size(screen, 40, 159);
+    assert_shown(screen, "net x is refused: the name does not resolve");
+    screen_keys(screen, "2 G");
+    assert_shown(screen, "the name does not resolve");
+    screen_size(screen, 24, 80);
+    screen_keys(screen, "Enter");
+    assert_shown(screen, "why          the name does not resolve");
+    assert_not_shown(screen, "would allow it");
+}
+
 static void test_hostile_names_are_codes(void **state)
 {
     struct screen *screen = *state;
@@ -208,6 +226,7 @@ int main(void)
         TEST(test_flows_are_asked_for_while_they_are_seen),
         TEST(test_the_rate_is_drawn),
         TEST(test_hosts_have_totals),
+        TEST(test_a_refusal_says_why),
         TEST(test_old_rows_are_dropped),
         TEST(test_hostile_names_are_codes),
         TEST(test_a_rule_from_a_row),

@@ -253,11 +253,14 @@ static void test_the_form_asks_for_what_was_typed(void **state)
     screen_type(screen, "https://git.example/a.git#next");
     screen_keys(screen, "Tab");
     screen_type(screen, "lib");
+    screen_keys(screen, "Tab");
+    screen_type(screen, "~/notes");
     screen_keys(screen, "Tab Tab Enter");
     uint64_t id = screen_asked(screen, "POST", "/v1/projects");
     json_t *expected =
-        json_pack("{s:s, s:s, s:s, s:i, s:I, s:[s, s]}", "name", "web", "template", "alpine", "egress", "budget", "cpus", 4, "memory",
-                  (json_int_t)3 << 30, "repos", "https://git.example/a.git#next", "/home/you/src/api/lib");
+        json_pack("{s:s, s:s, s:s, s:i, s:I, s:[s, s, s]}", "name", "web", "template", "alpine", "egress",
+                  "budget", "cpus", 4, "memory", (json_int_t)3 << 30, "repos",
+                  "https://git.example/a.git#next", "/home/you/src/api/lib", "/home/you/notes");
     assert_true(json_equal(effect_of(screen, id)->body, expected));
     json_decref(expected);
     screen_keys(screen, "L");
@@ -287,7 +290,7 @@ static void test_what_is_wrong_stands_at_its_field(void **state)
         {"w e b Tab Tab", "none", FORM_CPUS},
         {"w e b Tab Tab Tab", "4 gigs", FORM_MEMORY},
         {"w e b Tab Tab Tab Tab", "-1", FORM_DISK},
-        {"w e b Tab Tab Tab Tab Tab Tab", "~/web", FORM_REPO},
+        {"w e b Tab Tab Tab Tab Tab Tab", "~you/web", FORM_REPO},
     };
     (void)state;
     for (size_t i = 0; i < countof(rows); i++) {
@@ -399,6 +402,20 @@ static void test_progress_can_be_left(void **state)
     screen_answer(screen, id, "{\"id\":\"p9\",\"name\":\"web\",\"state\":\"run\"}");
     assert_string_equal(app_project(screen->app)->name, "shop");
     assert_shown(screen, "web is ready");
+}
+
+/* It failed before there was anything to start: the way on is the form. */
+static void test_what_was_never_made_is_not_started(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "c");
+    screen_type(screen, "web");
+    screen_keys(screen, "Up Up Down Enter");
+    uint64_t id = screen_asked(screen, "POST", "/v1/projects");
+    screen_line(screen, id, "{\"phase\":\"check\",\"text\":\"checking\",\"done\":0,\"total\":0}");
+    screen_fail(screen, id, ERROR_NOT_FOUND, "there is no repository \"/home/you/none\"");
+    assert_int_equal(app_view(screen->app), VIEW_PROGRESS);
+    assert_shown(screen, "nothing was made; new opens the form again");
 }
 
 static void test_a_failed_making_is_said_whole(void **state)
@@ -535,6 +552,7 @@ int main(void)
         TEST(test_the_form_is_kept_when_left),
         TEST(test_progress_ends_on_the_project),
         TEST(test_progress_can_be_left),
+        TEST(test_what_was_never_made_is_not_started),
         TEST(test_a_failed_making_is_said_whole),
         TEST(test_lost_work_is_said_with_the_way_on),
         TEST(test_an_act_shows_its_progress_on_the_row),

@@ -15,6 +15,7 @@ struct app *app_create(const struct app_options *options)
 {
     struct app *app = xnew(struct app);
     auto(error) struct error *err = NULL;
+    app->home = options->home ? xstrdup(options->home) : NULL;
     app->folder = xstrdup(options->folder);
     app->repository = xstrdup(options->repository);
     app->output.view = VIEW_OUTPUT;
@@ -85,6 +86,7 @@ void app_free(struct app *app)
     free_entries(app);
     free(app->down_why);
     free(app->version);
+    free(app->home);
     free(app->folder);
     free(app->folder_project);
     free(app->near_project);

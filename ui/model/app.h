@@ -11,13 +11,14 @@ struct app;
 
 struct app_options {
     int rows, columns;
+    const char *home;       /* the user's own folder, for ~/; or NULL */
     const char *folder;     /* where hutch was started: its project is shown first */
     const char *repository; /* the top folder of the git repository around it, or NULL */
     const char *settings;   /* text of the user's configuration file, or NULL */
     /* One attached session fills the screen and leaving it leaves the program: `hutch shell` and `attach`. */
     const char *project, *session;
-    const char *escape; /* "^]", "none"; NULL: the configuration's */
-    bool lines;         /* line drawing was probed and works */
+    const char *escape;              /* "^]", "none"; NULL: the configuration's */
+    bool lines;                      /* line drawing was probed and works */
     const struct demo_options *demo; /* the scene of `hutch demo` plays, or NULL */
 };
 struct app *app_create(const struct app_options *options);

@@ -95,7 +95,7 @@ struct app {
 
     bool up, was_up;
     char *down_why, *version;
-    char *folder, *folder_project, *repository;
+    char *home, *folder, *folder_project, *repository;
     char *near_project; /* that has the repository, and another folder or none */
     struct settings settings;
     bool lines_probed, lines_work; /* line drawing: as the terminal shows it; as the settings want it then */

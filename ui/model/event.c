@@ -260,9 +260,10 @@ static void end_with_machine(struct events *events, const char *kind, uint32_t p
     }
 }
 
-/* What is shown of a kind; %s is the subject, once. */
+/* What is shown of a kind, and of one verdict of it (NULL: of every one); %s is the subject, once. The first
+ * that holds is taken. */
 static const struct {
-    const char *kind, *words;
+    const char *kind, *words, *verdict;
 } phrases[] = {
     {"lifecycle.create", N_("project is made from template %s")},
     {"lifecycle.start", N_("machine is started")},
@@ -290,9 +291,13 @@ static const struct {
     {"egress.deny", N_("net %s is refused")},
     {"egress.request", N_("http %s")},
     {"approval.ask", N_("asks: %s")},
+    {"approval.decision", N_("allowed: %s"), "allow"},
+    {"approval.decision", N_("denied: %s"), "deny"},
     {"approval.decision", N_("answered: %s")},
     {"approval.gone", N_("asks no more: %s")},
     {"approval.quota", N_("too many questions: %s")},
+    {"policy", N_("rules in force: %s"), "loaded"},
+    {"policy", N_("rules not taken: %s"), "refused"},
     {"policy.add", N_("rule added: %s")},
     {"policy.remove", N_("rule removed: %s")},
     {"finding.guest", N_("the machine misbehaved: %s")},
@@ -301,12 +306,20 @@ static const struct {
 };
 
 /* NULL: the subject alone says it. */
-static char *phrase(const char *kind, enum event_group group, const char *subject)
+static char *phrase(const char *kind, const char *verdict, enum event_group group, const char *subject)
 {
     for (size_t i = 0; i < countof(phrases); i++)
-        if (!strcmp(phrases[i].kind, kind))
+        if (!strcmp(phrases[i].kind, kind) &&
+            (!phrases[i].verdict || (verdict && !strcmp(phrases[i].verdict, verdict))))
             return field_fill(_(phrases[i].words), subject);
     return group == EVENT_EXEC ? NULL : xasprintf("%s  %s", kind, subject);
+}
+
+/* What happened, and why. Takes the text; the caller frees. */
+static char *says_why(char *own, const char *why)
+{
+    autofree char *text = own;
+    return xasprintf("%s: %s", text, _(why));
 }
 
 const char *event_text(const struct event *event)
@@ -332,7 +345,10 @@ static void append(struct events *events, const json_t *json, const char *kind, 
         .group = (uint8_t)group_of(kind),
         .kind = (int16_t)number_of(&events->kinds, &events->kind_count, KINDS_MAX, kind),
     };
-    event->text = phrase(kind, event->group, event->subject);
+    event->text = phrase(kind, event->detail, event->group, event->subject);
+    autofree char *why = field_text(json_object_get(json, "data"), "sentence");
+    if (*why && event->text)
+        event->text = says_why(steal(&event->text), why);
     event->started = !strcmp(kind, "exec.start");
     event->ended = !strcmp(kind, "exec.end") || !strcmp(kind, "exec.failed");
     event->failed = !strcmp(kind, "exec.failed");

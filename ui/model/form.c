@@ -178,9 +178,25 @@ static int check_size(const struct app *app, const char *text, struct error **er
     return error_hint(err, _("write a size as 512M, 2G or 1T"));
 }
 
+/* What stands after ~/, the user's own folder; NULL: it is not such a path, or there is no such folder. */
+static const char *home_path(const struct app *app, const char *text)
+{
+    return app->home && !strncmp(text, "~/", 2) ? text + 2 : NULL;
+}
+
+/* A repository as hutchd wants it: with the full path of a folder. The caller frees. */
+static char *full_path(const struct app *app, const char *text)
+{
+    const char *below = home_path(app, text);
+    if (below)
+        return xasprintf("%s/%s", app->home, below);
+    bool relative = *text && *text != '/' && !strchr(text, ':');
+    return relative && app->folder ? xasprintf("%s/%s", app->folder, text) : xstrdup(text);
+}
+
 static int check_repo(const struct app *app, const char *text, struct error **err)
 {
-    if (*text == '~') {
+    if (*text == '~' && !home_path(app, text)) {
         error_set(err, ERROR_INVALID, _("\"%s\" is not a full path"), text);
         return error_hint(err, _("write it from / on, or give a URL"));
     }
@@ -237,10 +253,10 @@ static void add_word(struct buf *out, const char *option, const char *word)
 }
 
 /* The command line that does the same. Caller frees. */
-static char *command(const struct form *form)
+static char *command(const struct app *app)
 {
     struct buf out;
-    const struct input *inputs = form->inputs;
+    const struct input *inputs = app->form.inputs;
     buf_init(&out, 0);
     buf_printf(&out, NULL, "hutch up %s", inputs[FORM_NAME].text);
     if (strcmp(inputs[FORM_TEMPLATE].text, TEMPLATE_DEFAULT) != 0)
@@ -250,8 +266,11 @@ static char *command(const struct form *form)
     add_word(&out, "--cpus ", inputs[FORM_CPUS].text);
     add_word(&out, "--memory ", inputs[FORM_MEMORY].text);
     add_word(&out, "--disk ", inputs[FORM_DISK].text);
-    for (int field = FORM_REPO; field < FORM_BUTTON; field++)
-        add_word(&out, "--repo ", inputs[field].text);
+    for (int field = FORM_REPO; field < FORM_BUTTON; field++) {
+        autofree char *full = home_path(app, inputs[field].text) ? full_path(app, inputs[field].text)
+                                                                 : xstrdup(inputs[field].text);
+        add_word(&out, "--repo ", full);
+    }
     return buf_take_string(&out);
 }
 
@@ -276,12 +295,11 @@ static json_t *body_of(const struct app *app)
     set_size(body, "disk", inputs[FORM_DISK].text);
     for (int field = FORM_REPO; field < FORM_BUTTON; field++) {
         const char *text = inputs[field].text;
-        bool relative = *text != '/' && !strchr(text, ':');
-        autofree char *full = relative && app->folder ? xasprintf("%s/%s", app->folder, text) : xstrdup(text);
+        autofree char *full = full_path(app, text);
         if (*text)
             json_array_append_new(repos, json_string(full));
         /* The folder's own repository: the project is the folder's then. */
-        if (app->repository && !strcmp(text, app->repository))
+        if (app->repository && !strcmp(full, app->repository))
             json_object_set_new(body, "folder", json_string(app->repository));
     }
     json_object_set_new(body, "repos", repos);
@@ -347,7 +365,7 @@ static void make(struct app *app, struct effects *effects)
     }
     if (!check(app))
         return;
-    autofree char *twin = command(form);
+    autofree char *twin = command(app);
     uint64_t entry = act_log(app, ENTRY_RUNS, twin, "");
     struct call *call = app_call(app, EFFECT_LINES, "POST", "/v1/projects", body_of(app), take_made, effects);
     call->entry = entry;
@@ -460,16 +478,28 @@ static void cell(const struct app *app, size_t position, int column, struct cell
 static const char *says(const struct app *app, uint64_t identity, enum action action)
 {
     (void)identity;
-    if (action == ACTION_NEXT_PANE)
+    if (action == ACTION_NEXT_PANE || action == ACTION_DOWN)
         return _("next field");
+    if (action == ACTION_UP)
+        return _("the field before");
+    if (action == ACTION_RIGHT || action == ACTION_LEFT)
+        return form_chooses(app->form.field) ? _("choose") : _("move in what is typed");
     if (action == ACTION_CANCEL)
         return _("leave, it is kept");
     return action == ACTION_OPEN ? (app->form.field == FORM_BUTTON ? _("make it") : _("next field")) : NULL;
 }
 
+/* Right is told of where there is something to choose. */
+static const char *able(const struct app *app, uint64_t identity, enum action action)
+{
+    (void)identity;
+    return action == ACTION_RIGHT && !form_chooses(app->form.field) ? _("this field is typed") : NULL;
+}
+
 static const struct column columns[] = {
     {N_("FIELD"), 10, false, 0, false, false}, {N_("VALUE"), 0, false, 0, false, false}, {NULL}};
-static const enum action bar[] = {ACTION_NEXT_PANE, ACTION_OPEN, ACTION_CANCEL, ACTION_NONE};
+static const enum action bar[] = {ACTION_NEXT_PANE, ACTION_OPEN, ACTION_RIGHT, ACTION_CANCEL, ACTION_NONE};
+static const enum action acts[] = {ACTION_RIGHT, ACTION_NONE};
 
 const struct view view_form = {
     .name = "form",
@@ -477,9 +507,11 @@ const struct view view_form = {
     .flags = VIEW_LIST | VIEW_PROMPT | VIEW_TYPES,
     .columns = columns,
     .bar = bar,
+    .acts = acts,
     .end = end,
     .identity = identity,
     .cell = cell,
+    .able = able,
     .says = says,
     .shown = shown,
     .key = key,

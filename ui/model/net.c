@@ -13,8 +13,8 @@
 
 static void finish(struct conn *conn)
 {
-    char *strings[] = {conn->conn,    conn->process, conn->target, conn->host,
-                       conn->address, conn->verdict, conn->rule,   conn->missing};
+    char *strings[] = {conn->conn,    conn->process, conn->target, conn->host,   conn->address,
+                       conn->verdict, conn->rule,    conn->why,    conn->missing};
     for (size_t i = 0; i < countof(strings); i++)
         free(strings[i]);
     json_decref(conn->json);
@@ -116,8 +116,9 @@ static void take_data(struct conn *conn, const json_t *data)
                        : xstrdup(conn->host);
     set(&conn->address, json_object_get(data, "addr"), "used");
     set(&conn->rule, data, "rule_text");
-    if (!*conn->rule)
-        set(&conn->rule, data, "reason");
+    set(&conn->why, data, "sentence");
+    if (!*conn->why)
+        set(&conn->why, data, "reason");
     set(&conn->missing, data, "missing");
 }
 

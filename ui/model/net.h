@@ -18,7 +18,7 @@ struct conn {
     uint64_t number;                    /* identity: never 0, never given twice */
     uint32_t project;                   /* events_project's number */
     int64_t ts_ns, ms, up, down, count; /* count: connections that the row stands for; -1: not known */
-    char *conn, *process, *target, *host, *address, *verdict, *rule, *missing; /* safe but for conn */
+    char *conn, *process, *target, *host, *address, *verdict, *rule, *why, *missing; /* safe but for conn */
     bool open, refused, live; /* open: its end has not come; live: hutchd says that it lives */
     json_t *json;             /* all that is known; text in it is not safe yet */
 };

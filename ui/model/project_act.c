@@ -8,6 +8,23 @@
 
 #include <string.h>
 
+/* Why an act has to wait in a state, or what comes first; where nothing stands here `calls` says it. */
+static const struct {
+    const char *state;
+    enum action action;
+    const char *why;
+} waits[] = {
+    {"saved", ACTION_TERMINAL, N_("it is suspended: start wakes it")},
+    {"saved", ACTION_SHELL, N_("it is suspended: start wakes it")},
+    {"off", ACTION_TERMINAL, N_("it is off: start it first")},
+    {"off", ACTION_SHELL, N_("it is off: start it first")},
+    {"stopping", ACTION_START, N_("it is still being stopped or saved")},
+    {"stopping", ACTION_TERMINAL, N_("it is still being stopped or saved")},
+    {"stopping", ACTION_SHELL, N_("it is still being stopped or saved")},
+    {"starting", ACTION_TERMINAL, N_("it is still being started")},
+    {"starting", ACTION_SHELL, N_("it is still being started")},
+};
+
 /* One call of hutchd. Of several rows for an act the first whose states hold is taken. */
 struct project_call {
     enum action action;
@@ -61,6 +78,9 @@ static const struct project_call *find(const struct project *project, enum actio
             return &calls[i];
         *ret_why = _(calls[i].why);
     }
+    for (size_t i = 0; i < countof(waits); i++)
+        if (waits[i].action == action && !strcmp(waits[i].state, project->state))
+            *ret_why = _(waits[i].why);
     return NULL;
 }
 

@@ -260,11 +260,11 @@ static void build_machine(const struct app *app, struct prompt *prompt)
 {
     int64_t changed = field_number(prompt->json, "changed_ns", 0);
     char since[24] = "";
-    if (changed > 0 && app->now_ns > changed)
-        units_format_duration((uint64_t)((app->now_ns - changed) / SECOND), since);
+    if (changed > 0)
+        field_clock(changed, since);
     if (!strcmp(prompt->state, "frozen"))
         text(prompt, STYLE_WARN, _("machine"),
-             *since ? xasprintf(_("FROZEN for %s, so nothing in it times out while you read"), since)
+             *since ? xasprintf(_("FROZEN since %s, so nothing in it times out while you read"), since)
                     : xstrdup(_("FROZEN, so nothing in it times out while you read")));
     else if (!strcmp(prompt->state, "held"))
         text(prompt, STYLE_NORMAL, _("machine"), xstrdup(_("runs; the program is held until it times out")));

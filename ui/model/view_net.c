@@ -140,7 +140,7 @@ static void cell(const struct app *app, size_t position, int column, struct cell
         out->style = style_of(conn);
         break;
     case RULE:
-        out->text = conn->rule;
+        out->text = *conn->rule ? conn->rule : *conn->why ? _(conn->why) : "";
         out->style = STYLE_DIM;
         break;
     case UP:
@@ -214,6 +214,8 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
     doc_add(out, style_of(conn), _("verdict"), conn->verdict);
     if (*conn->rule)
         doc_add(out, STYLE_NORMAL, _("rule"), conn->rule);
+    else if (*conn->why)
+        doc_add(out, STYLE_NORMAL, _("why"), _(conn->why));
     if (*conn->missing)
         doc_addf(out, STYLE_NORMAL, _("missing"), _("this rule would allow it: %s"), conn->missing);
     if (*conn->address)

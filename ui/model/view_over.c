@@ -15,6 +15,18 @@ static enum action action_at(size_t position)
     return (enum action)((position + ACTION_TERMINAL - 1) % (ACTION_COUNT - 1) + 1);
 }
 
+/* Help begins with what the view that it is about has keys of its own for. */
+static enum action help_at(const struct app *app, size_t position)
+{
+    enum keymap map = view_table[app->target_view]->map;
+    char key[24];
+    for (int own = 1; own >= 0; own--)
+        for (size_t i = 0; i < ACTION_COUNT - 1; i++)
+            if (bindings_key(&app->settings.bindings, map, action_at(i), key) == own && position-- == 0)
+                return action_at(i);
+    return ACTION_NONE;
+}
+
 static size_t end_actions(const struct app *app)
 {
     (void)app;
@@ -33,6 +45,17 @@ static char *label_action(const struct app *app, uint64_t identity)
     return xstrdup(action_label(identity));
 }
 
+/* Whether a key gets to the nth of the target's maps: no map before it has the key, and it is not typed. */
+static bool reaches(const struct app *app, const enum keymap *maps, int nth, const struct key_event *key)
+{
+    if (view_table[app->target_view]->flags & VIEW_TYPES && key->code < KEY_NAMED)
+        return false;
+    for (int i = 0; i < nth; i++)
+        if (bindings_action(&app->settings.bindings, maps[i], key))
+            return false;
+    return true;
+}
+
 /* All keys of an act where the target is, with a blank between; "" if it has none. */
 static void keys_of(const struct app *app, enum action action, struct cell_out *out)
 {
@@ -47,7 +70,8 @@ static void keys_of(const struct app *app, enum action action, struct cell_out *
         for (size_t j = 0; j < bindings->count; j++) {
             const struct binding *one = &bindings->list[j];
             char name[24];
-            if (one->map != maps[i] || one->action != action || len + sizeof(name) + 1 > sizeof(out->room))
+            if (one->map != maps[i] || one->action != action || len + sizeof(name) + 1 > sizeof(out->room) ||
+                !reaches(app, maps, i, &one->key))
                 continue;
             key_name(&one->key, name);
             len += (size_t)snprintf(out->room + len, sizeof(out->room) - len, "%s%s", len ? " " : "", name);
@@ -63,23 +87,50 @@ static const struct column columns_help[] = {
     {NULL},
 };
 
-static void cell_action(const struct app *app, size_t position, int column, struct cell_out *out)
+static void cell_of(const struct app *app, enum action action, int column, struct cell_out *out)
 {
-    enum action action = action_at(position);
     if (column == KEY)
         keys_of(app, action, out);
     else
         out->text = column == ACT ? action_table[action].name : action_help(action);
 }
 
+static void cell_action(const struct app *app, size_t position, int column, struct cell_out *out)
+{
+    cell_of(app, action_at(position), column, out);
+}
+
 /* ---- help ---- */
+
+/* What an act does where one types, in the view's own words; NULL: in the usual ones. */
+static const char *typed_word(const struct app *app, enum action action)
+{
+    const struct view *view = view_table[app->target_view];
+    return view->flags & VIEW_TYPES && view->says ? view->says(app, app->target, action) : NULL;
+}
 
 static bool shows_help(const struct app *app, size_t position)
 {
     struct cell_out out = {.text = ""};
-    enum action action = action_at(position);
+    enum action action = help_at(app, position);
+    const struct view *view = view_table[app->target_view];
     keys_of(app, action, &out);
-    return app_does(view_table[app->target_view], action) && *out.room;
+    if (view->flags & VIEW_TYPES && action != ACTION_HELP && !typed_word(app, action))
+        return false;
+    return app_does(view, action) && *out.room;
+}
+
+static uint64_t identity_help(const struct app *app, size_t position)
+{
+    return help_at(app, position);
+}
+
+static void cell_help(const struct app *app, size_t position, int column, struct cell_out *out)
+{
+    enum action action = help_at(app, position);
+    const char *word = column == WHAT ? typed_word(app, action) : NULL;
+    cell_of(app, action, column, out);
+    out->text = word ? word : out->text;
 }
 
 static const enum action bar_help[] = {ACTION_BACK, ACTION_SEARCH, ACTION_FILTER, ACTION_DOWN,
@@ -92,9 +143,9 @@ const struct view view_help = {
     .columns = columns_help,
     .bar = bar_help,
     .end = end_actions,
-    .identity = identity_action,
+    .identity = identity_help,
     .shows = shows_help,
-    .cell = cell_action,
+    .cell = cell_help,
     .label = label_action,
 };
 

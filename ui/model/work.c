@@ -211,10 +211,12 @@ static const struct work *shown(const struct app *app)
 }
 
 /* What can be done after it failed; NULL: nothing is known. */
-static const char *way_on(const struct work *work)
+static const char *way_on(const struct app *app, const struct work *work)
 {
     if (work->hint || work->action != ACTION_CREATE)
         return work->hint;
+    if (work->count <= 1 && !projects_named(&app->projects, work->raw_name))
+        return _("nothing was made; new opens the form again as it was");
     return _("start goes on with it from the list of projects; the form is as it was");
 }
 
@@ -257,7 +259,7 @@ static const char *usual_now(const struct app *app, const struct work *work)
 static size_t end(const struct app *app)
 {
     const struct work *work = shown(app);
-    bool two = work && ((work->state == WORK_FAILED && way_on(work)) || usual_now(app, work));
+    bool two = work && ((work->state == WORK_FAILED && way_on(app, work)) || usual_now(app, work));
     return work ? work->count + (two ? 2 : 1) : 0;
 }
 
@@ -326,7 +328,7 @@ static void end_cell(const struct app *app, const struct work *work, bool hint, 
                     : column == STEP ? (hint ? _("what to do") : _("why"))
                                      : "";
         if (column == WHAT)
-            out->text = hint ? way_on(work) : work->message;
+            out->text = hint ? way_on(app, work) : work->message;
         return;
     }
     if (work->state == WORK_RUNS) {
@@ -357,7 +359,7 @@ static char *copy(const struct app *app, uint64_t identity)
     if (identity <= work->count)
         return xstrdup(work->steps[identity - 1].text);
     return work->state != WORK_FAILED   ? NULL
-           : identity > work->count + 1 ? xstrdup(way_on(work))
+           : identity > work->count + 1 ? xstrdup(way_on(app, work))
                                         : xstrdup(work->message);
 }
 
