@@ -132,6 +132,7 @@ static bool send_page(struct reader *reader)
         .session = reader->query.session,
         .after_seq =
             reader->query.after < reader->query.begin ? reader->query.begin - 1 : reader->query.after,
+        .before_seq = reader->query.before,
         .since_ts = reader->query.since_ns,
         .limit = newest ? (size_t)reader->query.limit : PAGE_ROWS,
         .newest = newest,

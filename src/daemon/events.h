@@ -9,8 +9,8 @@ struct events *events_create(struct daemon *daemon);
 void events_destroy(struct events *events);
 
 struct events_query {
-    char *project, *kind, *session; /* owned; NULL: all */
-    int64_t after, since_ns, limit;
+    char *project, *kind, *session;         /* owned; NULL: all */
+    int64_t after, before, since_ns, limit; /* before: seq < this; 0: no bound */
     int64_t
         each; /* with limit, at the start: also the newest `each` of every project that is there; 0: not */
     int64_t begin; /* the lowest number that is wanted; 0: any */

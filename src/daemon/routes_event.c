@@ -60,10 +60,10 @@ static void list_events(const struct request *request, json_t *body)
     if (request_query(request, "project", &query.project) && request_query(request, "kind", &query.kind) &&
         request_query(request, "session", &query.session) && request_query(request, "follow", &follow) &&
         query_number(request, "since_ns", &query.since_ns) && query_number(request, "after", &query.after) &&
-        query_number(request, "limit", &query.limit) && query_number(request, "each", &query.each) &&
-        request_query(request, "earlier", &earlier) &&
+        query_number(request, "limit", &query.limit) && query_number(request, "before", &query.before) &&
+        query_number(request, "each", &query.each) && request_query(request, "earlier", &earlier) &&
         ((earlier && !strcmp(earlier, "1")) || leave_out_earlier(request, &query))) {
-        query.follow = follow && !strcmp(follow, "1");
+        query.follow = follow && !strcmp(follow, "1") && !query.before;
         events_stream(request->daemon, request->stream, &query);
         return;
     }

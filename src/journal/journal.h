@@ -62,10 +62,11 @@ struct journal_query {
     const char *session;
     const char
         *subject; /* exactly; found by an index where kind is "egress.open", else slow without a project */
-    int64_t after_seq; /* rows with seq > this */
-    int64_t since_ts;  /* 0: no bound */
-    size_t limit;      /* 0: no bound */
-    bool newest;       /* with limit: the newest rows, still in ascending order */
+    int64_t after_seq;  /* rows with seq > this */
+    int64_t before_seq; /* and seq < this; 0: no bound */
+    int64_t since_ts;   /* 0: no bound */
+    size_t limit;       /* 0: no bound */
+    bool newest;        /* with limit: the newest rows, still in ascending order */
     /* each > 0: the newest `limit` rows of all, and with them the newest `each` rows of every one of these
      * projects (NULL-ended, JOURNAL_EACH_MAX are looked at), ascending; project, kind and session do not
      * count. */

@@ -12,6 +12,8 @@ static char *query_text(const struct journal_query *query)
     struct buf sql;
     buf_init(&sql, 0);
     buf_printf(&sql, NULL, "SELECT " EVENT_COLUMNS " FROM event WHERE seq > :after");
+    if (query->before_seq)
+        buf_printf(&sql, NULL, " AND seq < :before");
     if (query->project)
         buf_printf(&sql, NULL, " AND project = :project");
     /* '/' follows '.': all names that begin with the kind and a point. */
@@ -104,6 +106,7 @@ static int run_query(struct journal *journal, const struct journal_query *query,
     if (sqlite3_prepare_v2(journal->reader, sql, -1, &stmt, NULL) != SQLITE_OK)
         return store_error(journal->reader, journal->path, err);
     bind_number(stmt, ":after", query->after_seq);
+    bind_number(stmt, ":before", query->before_seq);
     bind_text(stmt, ":project", query->project);
     bind_text(stmt, ":not_project", query->not_project);
     bind_text(stmt, ":kind", query->kind);

@@ -32,6 +32,9 @@ within 5 eval '[ "$(api POST /v1/projects/shop/rules/test -d "{\"target\":\"crat
 is "an edited file counts" 0 "$(status rule test shop crates.io)"
 is "an unknown host is asked now" 6 "$(status rule test shop evil.test)"
 
+seqs=$(api GET "/v1/events?project=shop" | jq -r .seq)
+is "a page of older events ends before the number" "$(tail -n4 <<<"$seqs" | head -n2)" \
+    "$(api GET "/v1/events?project=shop&limit=2&before=$(tail -n2 <<<"$seqs" | head -n1)" | jq -r .seq)"
 before=$(api GET "/v1/events?kind=policy" | jq -s length)
 printf '[egress]\ndefault = open\nallow = \n  *.com\n' >"$file"
 within 5 eval '[ "$(api GET "/v1/events?kind=policy" | jq -s length)" -gt '"$before"' ]'
