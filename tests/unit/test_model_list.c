@@ -347,6 +347,53 @@ static void test_commands_end_also_unseen(void **state)
     screen_assert(screen, "it ended with the machine", true);
 }
 
+/* At the first row older ones of the project are asked for; the cursor stays with its row, and what began
+ * before and ended after is one row. */
+static void test_older_events_come_on_demand(void **state)
+{
+    struct screen *screen = *state;
+    screen_event(screen,
+                 "{\"seq\":800,\"project\":\"docs\",\"session\":\"s9\",\"kind\":\"exec.end\",\"subject\":"
+                 "\"longer\",\"exit\":3}");
+    size_t had = screen->app->events.end - screen->app->events.first;
+    uint64_t cursor, id;
+    screen_keys(screen, "G Enter g");
+    cursor = app_cursor(screen->app, VIEW_TIMELINE);
+    int64_t oldest = events_oldest(&screen->app->events, screen->app->event_project);
+    autofree char *path = xasprintf("/v1/events?project=docs&before=%lld&limit=500", (long long)oldest);
+    id = screen_asked(screen, "GET", path);
+    assert_int_not_equal(id, 0);
+    screen_keys(screen, "k k"); /* one page at a time */
+    assert_int_equal(screen_asked(screen, "GET", path), id);
+    screen_line(
+        screen, id,
+        "{\"seq\":1,\"ts_ns\":1,\"project\":\"docs\",\"kind\":\"git.clone\",\"subject\":\"first of all\"}");
+    screen_line(screen, id,
+                "{\"seq\":2,\"ts_ns\":2,\"project\":\"docs\",\"session\":\"s9\",\"kind\":\"exec.start\","
+                "\"subject\":\"longer\"}");
+    screen_line(screen, id,
+                "{\"seq\":3,\"ts_ns\":3,\"project\":\"docs\",\"session\":\"s9\",\"kind\":\"file.put\","
+                "\"subject\":\"below it\"}");
+    screen_line(screen, id,
+                "{\"seq\":5000,\"project\":\"docs\",\"kind\":\"git.clone\",\"subject\":\"not older\"}");
+    screen_answer(screen, id, NULL);
+    assert_int_equal(screen->app->events.end - screen->app->events.first, had + 3);
+    app_draw(screen->app, screen->grid);
+    assert_int_equal(app_cursor(screen->app, VIEW_TIMELINE), cursor);
+    for (size_t at = screen->app->events.first + 1; at < screen->app->events.end; at++)
+        assert_true(events_at(&screen->app->events, at - 1)->seq < events_at(&screen->app->events, at)->seq);
+    const struct event *start = events_find(&screen->app->events, 2, NULL);
+    assert_int_equal(start->exit, 3);
+    assert_int_equal(start->children, 1);
+    assert_int_equal(events_at(&screen->app->events, start->child - 1)->seq, 3);
+    screen_keys(screen, "g");
+    screen_assert(screen, "first of all", true);
+    /* fewer than a page: there is nothing older, and it is not asked for again */
+    screen_forget(screen);
+    screen_keys(screen, "g k");
+    assert_int_equal(screen_asked(screen, "GET", "/v1/events?project=docs"), 0);
+}
+
 static void test_wrap_shows_all_of_a_row(void **state)
 {
     struct screen *screen = *state;
@@ -383,6 +430,7 @@ int main(void)
         TEST(test_marks),
         TEST(test_ring_is_bounded_and_says_so),
         TEST(test_commands_end_with_their_machine),
+        TEST(test_older_events_come_on_demand),
         TEST(test_commands_end_also_unseen),
         TEST(test_wrap_shows_all_of_a_row),
     };

@@ -80,6 +80,7 @@ void app_free(struct app *app)
     net_finish(&app->net);
     rules_finish(&app->rules);
     events_finish(&app->events);
+    events_finish(&app->older);
     settings_finish(&app->settings);
     doc_finish(&app->doc);
     demo_finish(&app->demo);

@@ -105,6 +105,10 @@ struct app {
 
     struct projects projects;
     struct events events;
+    struct events older; /* a page of a project that is coming in */
+    uint64_t older_call;
+    int64_t older_before;
+    size_t older_lines;
     struct sessions sessions;
     struct reader output, console;
     struct doc info;
@@ -266,6 +270,8 @@ bool act_now(const struct app *app, enum view_id view, enum action action);
 const char *act_label(const struct app *app, enum view_id view, enum action action);
 /* The act's command line for a row; the caller's to free. NULL: it has none. */
 char *act_twin(const struct app *app, enum view_id view, uint64_t identity, enum action action);
+/* Asks for older events of the selected project, if there may be any and there is room. */
+void feed_older(struct app *app, struct effects *effects);
 /* The log of acts: an entry begins (command may be NULL) and ends. Returns its number. */
 uint64_t act_log(struct app *app, enum entry_state state, const char *command, const char *words);
 void act_log_end(struct app *app, uint64_t number, const struct error *error, const char *words);

@@ -39,18 +39,26 @@ static void do_down(struct app *app, struct effects *effects)
     move(app, 1);
 }
 
+/* Who comes to the first row of a timeline wants what was before it. */
+static void older(struct app *app, struct effects *effects)
+{
+    const struct list *list = here(app);
+    if (app_view(app) == VIEW_TIMELINE && list->at == 0 && list->sort < 0)
+        feed_older(app, effects);
+}
+
 static void do_up(struct app *app, struct effects *effects)
 {
-    (void)effects;
     move(app, -1);
+    older(app, effects);
 }
 
 static void do_top(struct app *app, struct effects *effects)
 {
-    (void)effects;
     list_go(app, here(app), 0);
     here(app)->follow = false;
     moved(app);
+    older(app, effects);
 }
 
 static void do_bottom(struct app *app, struct effects *effects)
@@ -68,8 +76,8 @@ static void do_page_down(struct app *app, struct effects *effects)
 
 static void do_page_up(struct app *app, struct effects *effects)
 {
-    (void)effects;
     move(app, -page(app));
+    older(app, effects);
 }
 
 static void do_half_down(struct app *app, struct effects *effects)
@@ -80,8 +88,8 @@ static void do_half_down(struct app *app, struct effects *effects)
 
 static void do_half_up(struct app *app, struct effects *effects)
 {
-    (void)effects;
     move(app, -(page(app) + 1) / 2);
+    older(app, effects);
 }
 
 /* ---- folding ---- */

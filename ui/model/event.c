@@ -13,7 +13,7 @@
 
 void events_init(struct events *events)
 {
-    *events = (struct events){.room = 1024, .most = EVENTS_MAX, .changed = SIZE_MAX};
+    *events = (struct events){.room = 1024, .most = EVENTS_MAX, .kind_most = KINDS_MAX, .changed = SIZE_MAX};
     events->ring = xnewn(struct event, events->room);
 }
 
@@ -41,6 +41,7 @@ void events_finish(struct events *events)
     free(events->ring);
     free_strings(events->names, events->name_count);
     free(events->begun);
+    free(events->complete);
     free_strings(events->kinds, events->kind_count);
     *events = (struct events){0};
 }
@@ -238,17 +239,23 @@ static bool join(struct events *events, const json_t *json, const char *kind, ui
     return true;
 }
 
-/* Commands end with their machine, whether or not their own end is told, now or when it is up again: also
- * with its memory image, and what was not over when it boots anew ended while nobody saw it. */
-static void end_with_machine(struct events *events, const char *kind, uint32_t project)
+bool events_ends_machine(const char *kind)
 {
     static const char *const ends[] = {"lifecycle.stop",  "lifecycle.off",   "lifecycle.crash",
                                        "lifecycle.drop",  "lifecycle.start", "lifecycle.remove",
                                        "lifecycle.create"};
-    bool found = false;
-
     for (size_t i = 0; i < countof(ends); i++)
-        found = found || !strcmp(kind, ends[i]);
+        if (!strcmp(kind, ends[i]))
+            return true;
+    return false;
+}
+
+/* Commands end with their machine, whether or not their own end is told, now or when it is up again: also
+ * with its memory image, and what was not over when it boots anew ended while nobody saw it. */
+static void end_with_machine(struct events *events, const char *kind, uint32_t project)
+{
+    bool found = events_ends_machine(kind);
+
     for (size_t i = 0; found && i < events->open_count; i++) {
         size_t position = events->open[i] - 1;
         struct event *event = events_at(events, position);
@@ -373,10 +380,12 @@ size_t events_take(struct events *events, const json_t *json, bool *ret_new)
     size_t project = raw ? number_of(&events->names, &events->name_count, NAMES_MAX, raw) : 0;
     if (events->name_count > names) {
         events->begun = xrealloc(events->begun, events->name_count, sizeof(*events->begun));
+        events->complete = xrealloc(events->complete, events->name_count, sizeof(*events->complete));
         events->begun[names] = 0;
+        events->complete[names] = false;
     }
     if (project && !strcmp(kind, "lifecycle.create"))
-        events->begun[project - 1] = seq;
+        events->begun[project - 1] = seq, events->complete[project - 1] = true; /* nothing of it is older */
     size_t position;
     if (join(events, json, kind, (uint32_t)project, &position))
         return position;

@@ -12,6 +12,7 @@
 #define EVENTS_MAX   100000 /* remembered; `hutch log` has the rest */
 #define EVENTS_FIRST 2000   /* asked for at the start */
 #define EVENTS_EACH  500    /* and of each project, however much the others did since */
+#define EVENTS_PAGE  500    /* older ones of a project, asked for when a person goes to its first */
 #define EVENTS_OPEN  256    /* commands whose end is waited for */
 
 enum event_group { EVENT_EXEC, EVENT_LIFECYCLE, EVENT_FILE, EVENT_GIT, EVENT_FINDING, EVENT_OTHER };
@@ -38,9 +39,10 @@ struct events {
     bool cut;       /* the first load left older ones out */
     char **names;   /* of projects, by number - 1 */
     int64_t *begun; /* by the same number: of the newest making of a project of that name, 0: not here */
+    bool *complete; /* by the same number: nothing older of it is to be had */
     size_t name_count;
     char **kinds;
-    size_t kind_count;
+    size_t kind_count, kind_most;
     size_t open[EVENTS_OPEN]; /* positions + 1 of commands without an end, oldest first */
     size_t open_count;
     size_t changed; /* lowest position whose event changed since the reader looked; SIZE_MAX: none */
@@ -51,9 +53,18 @@ void events_finish(struct events *events);
 /* Takes a line of GET /v1/events. The position that is new or changed, or SIZE_MAX: it is none, or was here
  * already. *ret_new: a new one was appended. */
 size_t events_take(struct events *events, const json_t *json, bool *ret_new);
+/* The lowest number of a project's that is here; 0: none. */
+int64_t events_oldest(const struct events *events, uint32_t project);
+/* Whether a page of older ones would still have room. */
+bool events_room(const struct events *events);
+/* Takes over the events of `older` (taken in order, all of them before what is here of their project), each
+ * to its place by its number; `older` is empty then. Positions are others after it, numbers are not. */
+void events_merge(struct events *events, struct events *older);
 struct event *events_at(const struct events *events, size_t position);
 /* Binary search by seq; NULL: dropped or never here. */
 struct event *events_find(const struct events *events, int64_t seq, size_t *ret_position);
+/* Whether commands end with an event of this kind. */
+bool events_ends_machine(const char *kind);
 const char *event_kind(const struct events *events, const struct event *event);
 /* The number of a project's name (as hutchd has it), 0: no event of it. */
 uint32_t events_project(const struct events *events, const char *name);

@@ -358,6 +358,50 @@ static void ask_events(struct app *app, struct effects *effects)
     app->events_call = app_call(app, EFFECT_LINES, "GET", path, NULL, take_events, effects)->id;
 }
 
+static void take_older(struct app *app, struct call *call, const struct message *message,
+                       struct effects *effects)
+{
+    (void)effects;
+    struct events *older = &app->older;
+    struct list *timeline = &app->lists[VIEW_TIMELINE];
+    bool fresh;
+    if (message->type == MESSAGE_LINE) {
+        /* An older hutchd does not know "before": what is here already is not taken twice. */
+        bool wanted = field_number(message->body, "seq", 0) < app->older_before;
+        if (wanted && older->end - older->first < EVENTS_PAGE)
+            events_take(older, message->body, &fresh);
+        app->older_lines++;
+        return;
+    }
+    if (!message->error && call->number && app->older_lines < EVENTS_PAGE)
+        app->events.complete[call->number - 1] = true;
+    app->older_call = 0;
+    if (message->error && app->up)
+        app_say_error(app, message->error);
+    events_merge(&app->events, older);
+    events_finish(older);
+    timeline->judged = 0; /* positions are others now */
+    list_news(timeline);
+}
+
+void feed_older(struct app *app, struct effects *effects)
+{
+    const struct project *project = app_project(app);
+    uint32_t number = project ? events_project(&app->events, project->raw_name) : 0;
+    if (!number || !app->up || app->older_call || app->events.complete[number - 1] ||
+        !events_room(&app->events))
+        return;
+    autofree char *base = field_path("/v1/events?project=%s", project->raw_name);
+    autofree char *path = xasprintf("%s&before=%lld&limit=%d", base,
+                                    (long long)events_oldest(&app->events, number), EVENTS_PAGE);
+    events_init(&app->older);
+    app->older_before = events_oldest(&app->events, number);
+    app->older_lines = 0;
+    struct call *call = app_call(app, EFFECT_LINES, "GET", path, NULL, take_older, effects);
+    call->number = number;
+    app->older_call = call->id;
+}
+
 /* ---- the connection ---- */
 
 void feed_up(struct app *app, const struct message *message, struct effects *effects)

@@ -4,7 +4,7 @@ libmodel_a_SOURCES = ui/actions.def ui/keys.def ui/options.def ui/demo.def %D%/v
 	%D%/message.h %D%/effect.c %D%/effect.h %D%/action.c %D%/action.h \
 	%D%/settings.c %D%/settings.h %D%/settings_file.c %D%/settings_file.h \
 	%D%/field.c %D%/field.h %D%/input.c %D%/input.h %D%/pattern.c %D%/list.c %D%/list.h \
-	%D%/project.c %D%/project.h %D%/event.c %D%/event.h %D%/layout.c %D%/layout.h \
+	%D%/project.c %D%/project.h %D%/event.c %D%/event.h %D%/event_older.c %D%/layout.c %D%/layout.h \
 	%D%/view.c %D%/view.h %D%/view_projects.c %D%/view_timeline.c %D%/view_over.c \
 	%D%/project_act.c %D%/project_act.h %D%/act.c %D%/act_many.c %D%/does.c %D%/keys.c %D%/feed.c \
 	%D%/lines.c %D%/lines.h %D%/reader.c %D%/reader.h %D%/session.c %D%/session.h %D%/view_exec.c \
