@@ -171,6 +171,9 @@ static json_t *read_argv(pid_t pid, size_t room, bool *ret_cut)
     json_t *argv = json_array();
 
     *ret_cut = len == ARGV_BYTES_MAX;
+    /* What set a title of its own (npm does) left the rest of its arguments empty. */
+    while (len > 1 && !data[len - 1] && !data[len - 2])
+        len--;
     for (size_t at = 0; at < len; at += strlen(data + at) + 1) {
         size_t whole = strlen(data + at), part = whole;
         json_t *value = whole ? fitting(data + at, &part, room, &size) : room > 2 ? json_string("") : NULL;

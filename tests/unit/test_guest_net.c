@@ -280,6 +280,33 @@ static void a_long_command_is_cut(void **state)
     assert_string_equal(json_string_value(json_array_get(json_object_get(o, "argv"), 0)), "bash");
 }
 
+/* A program with a title of its own has it as its first argument, and the room of the others filled with
+ * zeros. */
+static void a_title_leaves_no_empty_arguments(void **state)
+{
+    autofree char *port = xasprintf("%u", rig.proxy), *out = NULL;
+    const char *const argv[] = {
+        "bash",
+        "-c",
+        "exec 3<>/dev/tcp/127.0.0.1/$0; "
+        "printf 'CONNECT claim.test:443 HTTP/1.1\\r\\nHost: claim.test:443\\r\\n\\r\\n' >&3; cat <&3",
+        port,
+        "",
+        "",
+        "",
+        NULL};
+    const struct spawn spawn = {.argv = argv, .in = -1};
+
+    assert_int_equal(spawn_run(&spawn, 20000, 65536, &out, NULL), 0);
+    const char *claim = strstr(out, "\nconnect\n");
+    assert_non_null(claim);
+    claim += strlen("\nconnect\n");
+    auto(json) json_t *o = json_parse(claim, strlen(claim), NULL);
+    const json_t *said = json_object_get(o, "argv");
+    assert_int_equal(json_array_size(said), 4);
+    assert_string_equal(json_string_value(json_array_get(said, 3)), port);
+}
+
 static void many_at_once_are_all_known(void **state)
 {
     int fds[MANY];
@@ -519,6 +546,7 @@ int main(int argc, char **argv)
         T(what_is_no_request_is_refused),
         T(the_claim_names_the_process),
         T(a_long_command_is_cut),
+        T(a_title_leaves_no_empty_arguments),
         T(many_at_once_are_all_known),
         T(a_client_that_goes_withdraws_its_question),
         T(many_resets_do_no_harm),
