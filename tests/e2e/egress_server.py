@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A server on loopback for part-55-egress.sh: prints its two ports, then serves until it is killed.
 
-HTTP: GET /N gives N bytes of a pattern, GET /slow/N the same at 1 MB/s, POST gives the SHA-256 of what came.
+HTTP: GET /N gives N bytes of a pattern, GET /slow/N the same at 1 MB/s, /drip/N at 20 kB/s, POST gives the SHA-256 of what came.
 TCP: reads to the end of what comes, then answers with its SHA-256: that needs a half-close on the whole way.
 """
 import hashlib
@@ -28,10 +28,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         try:
             while left:
-                self.wfile.write(BLOCK[:left])
-                left -= min(left, len(BLOCK))
-                if words[0] == "slow":
-                    time.sleep(len(BLOCK) / 1e6)
+                size = min(left, 4096 if words[0] == "drip" else len(BLOCK))
+                self.wfile.write(BLOCK[:size])
+                left -= size
+                time.sleep({"slow": size / 1e6, "drip": size / 2e4}.get(words[0], 0))
         except OSError:
             self.close_connection = True
 
