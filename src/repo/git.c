@@ -13,8 +13,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
+#define OWN_ARGS_MAX   24
+#define OWN_LIMIT_S    120
+#define OWN_OUT_MAX    (4 * 1024 * 1024)
 #define LINE_MAX_BYTES 2048
 #define TAIL_BYTES     4096
 
@@ -29,6 +33,7 @@ struct output {
     size_t tail_len;
     struct buf out;
     int64_t heard_ns;
+    uint64_t objects; /* of a pack that comes, as its head says */
 };
 
 bool git_parse_progress(const char *line, uint64_t *ret_done, uint64_t *ret_total, uint64_t *ret_bytes)
@@ -76,6 +81,8 @@ static void line_done(struct output *output, const struct git_run *run)
     if (output->line_len == 0)
         return;
     if (git_parse_progress(output->line, &done, &total, &bytes)) {
+        if (!strncmp(output->line, "Receiving", 9))
+            output->objects = total;
         autofree char *safe = text_safe(output->line);
         char *colon = strchr(safe, ':');
         if (colon)
@@ -142,6 +149,9 @@ static int check_limits(const struct git_run *run, const struct output *output, 
 
     if (run->cancel && atomic_load(run->cancel))
         return error_set(err, ERROR_CANCELLED, "%s was cancelled", run->what);
+    if (run->objects_max && output->objects > run->objects_max)
+        return error_set(err, ERROR_LIMIT, "%s brings %llu objects, more than %llu", run->what,
+                         (unsigned long long)output->objects, (unsigned long long)run->objects_max);
     if (run->limit_s && now - started > (int64_t)run->limit_s * 1000000000)
         return error_set(err, ERROR_TIMED_OUT, "%s took longer than %u s", run->what, run->limit_s);
     if (run->quiet_limit_s && now - output->heard_ns > (int64_t)run->quiet_limit_s * 1000000000)
@@ -185,7 +195,7 @@ static int failure(const struct git_run *run, const struct output *output, int s
     enum error_code code = ERROR_FAILED;
 
     for (size_t i = 0; network[i]; i++)
-        if (strstr(output->tail, network[i]))
+        if (!run->only_env && strstr(output->tail, network[i])) /* a confined one has none */
             code = ERROR_NETWORK;
     int rc = error_set(err, code, "%s failed: %s", run->what, *said ? said : "git gave no reason");
     if (strstr(output->tail, "could not read Username") ||
@@ -222,10 +232,29 @@ static const char **make_env(const struct git_run *run)
     return env;
 }
 
+/* A file in memory with what the child reads as its stdin. */
+static int make_input(const struct git_run *run, int *ret_fd, struct error **err)
+{
+    autoclose int fd = memfd_create("input", MFD_CLOEXEC);
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "cannot start %s", run->what);
+    int rc = fd_write_all(fd, run->input, strlen(run->input), err);
+    if (rc == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        rc = error_set_errno(err, errno, "cannot start %s", run->what);
+    if (rc == 0)
+        *ret_fd = steal_fd(&fd);
+    return rc;
+}
+
 int git_run(const struct git_run *run, char **ret_out, struct error **err)
 {
     int out_pipe[2], err_pipe[2], status = 0;
+    autoclose int input = -1;
     pid_t pid;
+
+    if (run->input && make_input(run, &input, err) < 0)
+        return -ERROR_FAILED;
 
     if (pipe2(out_pipe, O_CLOEXEC) < 0)
         return error_set_errno(err, errno, "cannot start %s", run->what);
@@ -238,7 +267,7 @@ int git_run(const struct git_run *run, char **ret_out, struct error **err)
 
     autofree const char **env = make_env(run);
     struct spawn spawn = {
-        .argv = run->argv, .env = env, .in = -1, .out = out_write, .err = err_write, .new_session = true};
+        .argv = run->argv, .env = env, .in = input, .out = out_write, .err = err_write, .new_session = true};
     if (run->keep >= 0) {
         spawn.keep[0] = run->keep;
         spawn.keep_count = 1;
@@ -264,6 +293,39 @@ int git_run(const struct git_run *run, char **ret_out, struct error **err)
     buf_finish(&output->out);
     free(output);
     return rc;
+}
+
+int git_own(const char *folder, const char *const *args, const char *input, char **ret_out,
+            struct error **err)
+{
+    static const char *const env[] = {"GIT_CONFIG_NOSYSTEM=1",
+                                      "GIT_CONFIG_GLOBAL=/dev/null",
+                                      "GIT_ATTR_NOSYSTEM=1",
+                                      "GIT_TERMINAL_PROMPT=0",
+                                      "GIT_ALLOW_PROTOCOL=none",
+                                      "GIT_NO_LAZY_FETCH=1",
+                                      "LC_ALL=C",
+                                      NULL};
+    static const char *const fixed[] = {
+        "git",       "-c",       "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c",
+        "gc.auto=0", "--git-dir"};
+    const char *argv[countof(fixed) + 1 + OWN_ARGS_MAX + 1] = {0};
+    size_t n = countof(fixed);
+
+    memcpy(argv, fixed, sizeof(fixed));
+    argv[n++] = folder;
+    for (size_t i = 0; args[i]; i++) {
+        require(i < OWN_ARGS_MAX);
+        argv[n++] = args[i];
+    }
+    struct git_run run = {.argv = argv,
+                          .env = env,
+                          .keep = -1,
+                          .input = input,
+                          .what = "git on what came out of the machine",
+                          .limit_s = OWN_LIMIT_S,
+                          .out_limit = OWN_OUT_MAX};
+    return git_run(&run, ret_out, err);
 }
 
 /* The user's ssh command, or plain ssh, with questions turned off. */

@@ -10,19 +10,26 @@ struct git_run {
     const char *const
         *env; /* NULL-ended "K=V" that replace or join the caller's environment; with only_env: all of it */
     bool only_env;
-    int keep;         /* a descriptor that the child gets as number 3, or -1 */
-    const char *what; /* for errors: "git fetch of 'URL'" */
+    int keep;          /* a descriptor that the child gets as number 3, or -1 */
+    const char *input; /* its stdin, or NULL */
+    const char *what;  /* for errors: "git fetch of 'URL'" */
     repo_progress_fn progress;
     void *user;
     const atomic_bool *cancel;
     unsigned limit_s;       /* wall clock; 0: none */
     unsigned quiet_limit_s; /* nothing on stderr or stdout for so long; 0: none */
     size_t out_limit;       /* most bytes of stdout that are kept */
+    uint64_t objects_max;   /* ERROR_LIMIT when its progress counts to more ("Receiving objects"); 0: none */
 };
 /* Runs it to the end. *ret_out (may be NULL): stdout, caller frees. A status other than 0 is ERROR_FAILED
  * (ERROR_NETWORK where git says that it could not reach the other side) with git's own last line in the
  * message, made safe. ERROR_CANCELLED, ERROR_TIMED_OUT end the whole process group. */
 int git_run(const struct git_run *run, char **ret_out, struct error **err);
+/* Runs one short git command in a bare repository of hutch's own, as hutch and not as the user: no
+ * configuration but that repository's, no hook, no network. args: NULL-ended, at most 24. input: its stdin,
+ * or NULL. ret_out may be NULL; caller frees. */
+int git_own(const char *folder, const char *const *args, const char *input, char **ret_out,
+            struct error **err);
 /* The environment with which git works for the user (his own configuration), never asking at a terminal. Free
  * with git_free_list. */
 char **git_user_env(void);
