@@ -199,6 +199,12 @@ static void show_guest(const json_t *guest)
     line(N_("inside"), text);
     line("", room);
     member_line(N_("failed"), guest, "failed_units");
+    autofree char *proxy = out_member(guest, "proxy");
+    autofree char *capture = out_member(guest, "capture");
+    autofree char *why = out_member(guest, "capture_reason");
+    autofree char *way =
+        xasprintf(out_word(N_("capture %s%s%s, proxy %s")), capture, *why ? ": " : "", why, proxy);
+    line(N_("way out"), *capture ? way : "");
 }
 
 static void show_repos(const json_t *project)

@@ -3,8 +3,11 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "base/text.h"
 #include "daemon/daemon.h"
 #include "daemon/host.h"
+#include "daemon/way_internal.h"
+#include "image/image.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -169,6 +172,68 @@ static void check_room(struct doctor *doctor)
              units_format_size(available, text), units_format_size(total, all));
 }
 
+/* Bases of before their package hosts were recorded: presets such as "debian" give nothing for them. */
+static void check_bases(struct doctor *doctor)
+{
+    struct base **bases = NULL;
+    size_t count = 0;
+
+    if (base_list(doctor->daemon->paths, &bases, &count, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        autofree char *fix = xasprintf("hutch template build %s", bases[i]->template_name);
+
+        if (!bases[i]->package_hosts)
+            tell(doctor, "bases", WARN, fix,
+                 "base %.12s of \"%s\" has no record of its package hosts: presets such as \"debian\" give "
+                 "nothing for machines on it",
+                 bases[i]->digest, bases[i]->template_name);
+        base_free(bases[i]);
+    }
+    free(bases);
+}
+
+/* Connections go out by no proxy that cannot be read. */
+static void check_proxy(struct doctor *doctor)
+{
+    auto(error) struct error *err = NULL;
+    autofree char *proxy = NULL;
+
+    if (way_proxy(doctor->daemon, &proxy, &err) < 0)
+        tell(doctor, "proxy", FAIL, err->hint, "connections go out without a proxy: %s", err->message);
+    else if (proxy)
+        tell(doctor, "proxy", OK, NULL, "connections go out through %s", proxy);
+}
+
+/* Machines in which only what knows the proxy gets out. */
+static void check_capture(struct doctor *doctor, const char *id)
+{
+    struct project *project = projects_lock(doctor->daemon->projects, id);
+    char name[PROJECT_NAME_MAX] = "", why[sizeof(project->health.capture_reason)] = "";
+
+    if (!project)
+        return;
+    bool off = project_alive(project) && project->guest_up && project->have_health &&
+               project->health.capture == CAPTURE_OFF;
+    memcpy(name, project->r.name, sizeof(name));
+    memcpy(why, project->health.capture_reason, sizeof(why));
+    projects_unlock(doctor->daemon->projects);
+    autofree char *safe = text_safe(why);
+    if (off)
+        tell(doctor, "capture", WARN, "install nftables in the machine",
+             "in \"%s\" only programs that know the proxy get out: %s (the machine says so)", name, safe);
+}
+
+static void check_machines(struct doctor *doctor)
+{
+    size_t count;
+    char(*ids)[PROJECT_ID_MAX] = projects_ids(doctor->daemon->projects, &count);
+
+    for (size_t i = 0; i < count; i++)
+        check_capture(doctor, ids[i]);
+    free(ids);
+}
+
 /* Domains of this installation that no project knows. */
 static void check_strays(struct doctor *doctor)
 {
@@ -201,6 +266,9 @@ static int run_doctor(struct job *job, void *params, json_t **ret_result, struct
     check_confinement(&doctor);
     check_room(&doctor);
     check_strays(&doctor);
+    check_bases(&doctor);
+    check_proxy(&doctor);
+    check_machines(&doctor);
     *ret_result = json_pack("{s:i, s:i}", "failed", doctor.failed, "warned", doctor.warned);
     return 0;
 }

@@ -17,7 +17,8 @@ static const struct op_info op_infos[GUEST_OP_COUNT] = {
 static bool check_health(const struct guest_health *h)
 {
     return h->phase <= PHASE_FAILED && TERMINATED(h->boot_id) && TERMINATED(h->hostname) &&
-           TERMINATED(h->kernel) && TERMINATED(h->os) && TERMINATED(h->failed_units);
+           TERMINATED(h->kernel) && TERMINATED(h->os) && TERMINATED(h->failed_units) &&
+           h->capture <= CAPTURE_OFF && TERMINATED(h->proxy) && TERMINATED(h->capture_reason);
 }
 
 static bool check_session(const struct guest_session *s)

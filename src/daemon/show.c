@@ -14,6 +14,8 @@ static const char *const phase_names[] = {
     [PHASE_NONE] = "none",     [PHASE_KERNEL] = "kernel", [PHASE_AGENT] = "agent",
     [PHASE_SYSTEM] = "system", [PHASE_READY] = "ready",   [PHASE_FAILED] = "failed",
 };
+static const char *const capture_names[] = {
+    [CAPTURE_UNKNOWN] = "", [CAPTURE_ON] = "on", [CAPTURE_PENDING] = "pending", [CAPTURE_OFF] = "off"};
 static const char *const session_states[] = {
     [SESSION_STARTING] = "starting",
     [SESSION_RUNNING] = "running",
@@ -69,6 +71,12 @@ json_t *show_health(const struct guest_health *health)
     set_number(json, "disk_size", health->disk_size);
     set_number(json, "disk_free", health->disk_free);
     set_safe(json, "failed_units", health->failed_units);
+    if (health->capture)
+        set(json, "capture", json_string(NAME_OF(capture_names, health->capture)));
+    if (health->proxy[0])
+        set_safe(json, "proxy", health->proxy);
+    if (health->capture_reason[0])
+        set_safe(json, "capture_reason", health->capture_reason);
     return json;
 }
 

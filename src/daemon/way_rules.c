@@ -145,7 +145,10 @@ static int parse_proxy(const char *url, char **ret_proxy, struct error **err)
     char text[HOST_FORMAT_MAX];
 
     if (!at || strchr(at, '@') || host_parse_authority(at, strcspn(at, "/"), 80, &host, &port, NULL) < 0) {
-        error_set(err, ERROR_INVALID, "\"%s\" is no proxy that hutch can use", url);
+        const char *secret = strchr(url, '@'); /* a password is not for a log */
+
+        error_set(err, ERROR_INVALID, "\"%s%s\" is no proxy that hutch can use", secret ? "..." : "",
+                  secret ? secret : url);
         return error_hint(err, "write http://HOST:PORT (without a password), env or none");
     }
     *ret_proxy = xstrdup(host_format(&host, port, text));

@@ -132,6 +132,9 @@ static int decode_health(const json_t *o, struct guest_health *ret, struct error
                                          [PHASE_READY] = "ready",
                                          [PHASE_FAILED] = "failed"};
 
+    static const char *const captures[] = {
+        [CAPTURE_ON] = "on", [CAPTURE_PENDING] = "pending", [CAPTURE_OFF] = "off"};
+
     TRY(take_u32(o, "version", UINT32_TOP, &ret->version, err));
     TRY(take_choice(o, "phase", phases, countof(phases), &ret->phase, err));
     TRY(take_word(o, "boot_id", "-", 0, ret->boot_id, sizeof(ret->boot_id), err));
@@ -144,7 +147,11 @@ static int decode_health(const json_t *o, struct guest_health *ret, struct error
     TRY(take_u64(o, "memory_available", &ret->memory_available, err));
     TRY(take_u64(o, "disk_size", &ret->disk_size, err));
     TRY(take_u64(o, "disk_free", &ret->disk_free, err));
-    return take_text(o, "failed_units", ret->failed_units, sizeof(ret->failed_units), err);
+    TRY(take_text(o, "failed_units", ret->failed_units, sizeof(ret->failed_units), err));
+    TRY(take_text(o, "proxy", ret->proxy, sizeof(ret->proxy), err));
+    if (json_object_get(o, "capture"))
+        TRY(take_choice(o, "capture", captures, countof(captures), &ret->capture, err));
+    return take_text(o, "capture_reason", ret->capture_reason, sizeof(ret->capture_reason), err);
 }
 
 static int decode_session(const json_t *o, struct guest_session *ret, struct error **err)

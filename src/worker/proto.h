@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define WMSG_VERSION   3
+#define WMSG_VERSION   4
 #define WMSG_BODY_MAX  (150 * 1024) /* path + body of a call (argv, environment) */
 #define WMSG_TEXT_MAX  512
 #define WMSG_HINT_MAX  256
@@ -124,12 +124,16 @@ enum guest_op {
 
 enum guest_phase { PHASE_NONE, PHASE_KERNEL, PHASE_AGENT, PHASE_SYSTEM, PHASE_READY, PHASE_FAILED };
 
+enum guest_capture { CAPTURE_UNKNOWN, CAPTURE_ON, CAPTURE_PENDING, CAPTURE_OFF };
 struct guest_health {
     uint32_t version, phase; /* hutch-guest's protocol version; enum guest_phase */
     char boot_id[40], hostname[256], kernel[128], os[128];
     int64_t time_ns, uptime_ms;
     uint64_t memory_total, memory_available, disk_size, disk_free;
     char failed_units[WMSG_TEXT_MAX];
+    /* Of the way out: where its proxy listens; whether what knows no proxy is captured, and why not. */
+    uint32_t capture; /* enum guest_capture */
+    char proxy[64], capture_reason[WMSG_TEXT_MAX];
 };
 enum guest_session_state { SESSION_STARTING, SESSION_RUNNING, SESSION_EXITED, SESSION_LOST };
 struct guest_session {

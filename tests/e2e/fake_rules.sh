@@ -107,6 +107,20 @@ ok "a host port is taken out" hutch host-port rm shop pg
 is "and no longer counts" 4 "$(status rule test shop pg.hutch.internal:5432)"
 is "one that is not there is an error" 5 "$(status host-port rm shop pg)"
 
+# doctor
+doctor=$(hutch doctor --json)
+like "doctor names a base without a record of its package hosts" "hutch template build debian-13" \
+    "$(jq -c 'select(.check == "bases") | .fix' <<<"$doctor")"
+is "  no proxy, no word" "" "$(jq -c 'select(.check == "proxy")' <<<"$doctor")"
+printf '[network]\nproxy = http://me:hunter2@proxy.test:3128\n' >"$home/config/hutch.ini"
+doctor=$(hutch doctor --json)
+like "  a proxy with a password is not used, and said" '"fail".*without a proxy: ."...@proxy.test:3128' \
+    "$(jq -c 'select(.check == "proxy") | [.state, .text]' <<<"$doctor")"
+is "  the password is in no log" "" "$(grep -r hunter2 "$home/state" "$home/log" 2>/dev/null)"
+printf '[network]\nproxy = http://proxy.test:3128\n' >"$home/config/hutch.ini"
+like "  another is" "through proxy.test:3128" "$(hutch doctor --json | jq -r 'select(.check == "proxy") | .text')"
+rm "$home/config/hutch.ini"
+
 # rm
 like "rm: rules that a person wrote stay, and where is said" "stay in .*shop.ini" "$(hutch rm shop --yes)"
 is "the file is there" 1 "$(grep -c 'presets = mine' "$file")"

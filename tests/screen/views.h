@@ -20,7 +20,7 @@
     "\"guest\":{\"version\":1,\"phase\":\"ready\",\"hostname\":\"shop\",\"kernel\":\"6.12.41-amd64\","       \
     "\"os\":\"Debian GNU/Linux 13 (trixie)\",\"uptime_ms\":7512000,\"memory_total\":2061584384,"             \
     "\"memory_available\":1503238553,\"disk_size\":68719476736,\"disk_free\":61203283968,"                   \
-    "\"failed_units\":\"\",\"up\":true},"                                                                    \
+    "\"failed_units\":\"\",\"capture\":\"on\",\"proxy\":\"127.0.0.1:3128\",\"up\":true},"                         \
     "\"repos\":[{\"name\":\"shop\",\"source\":\"/home/you/src/shop\",\"remote\":null,"                       \
     "\"ref\":\"refs/heads/main\",\"commit\":\"9d2f5c1e7ab03344\",\"path\":\"/home/agent/shop\","             \
     "\"done\":true}],"                                                                                       \

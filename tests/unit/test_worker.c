@@ -50,8 +50,19 @@ static void test_decode_takes(void **state)
     struct wmsg_item item;
 
     assert_int_equal(decode(GUEST_HEALTH, false,
-                            "{\"version\":3,\"phase\":\"system\",\"boot_id\":\"ab-1\",\"time_ns\":5}", &item),
+                            "{\"version\":3,\"phase\":\"system\",\"boot_id\":\"ab-1\",\"time_ns\":5,"
+                            "\"proxy\":\"127.0.0.1:3128\",\"capture\":\"off\",\"capture_reason\":\"no nft\"}",
+                            &item),
                      0);
+    assert_int_equal(item.u.health.capture, CAPTURE_OFF);
+    assert_string_equal(item.u.health.proxy, "127.0.0.1:3128");
+    assert_string_equal(item.u.health.capture_reason, "no nft");
+    assert_int_equal(
+        decode(GUEST_HEALTH, false, "{\"version\":3,\"phase\":\"system\",\"capture\":\"maybe\"}", &item),
+        -ERROR_PROTOCOL);
+    assert_int_equal(
+        decode(GUEST_HEALTH, false, "{\"version\":3,\"phase\":\"system\",\"boot_id\":\"ab-1\"}", &item), 0);
+    assert_int_equal(item.u.health.capture, CAPTURE_UNKNOWN);
     assert_int_equal(item.u.health.version, 3);
     assert_int_equal(item.u.health.phase, PHASE_SYSTEM);
     assert_string_equal(item.u.health.boot_id, "ab-1");

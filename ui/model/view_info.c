@@ -59,6 +59,24 @@ static void add_layers(struct doc *doc, const json_t *layers)
     }
 }
 
+/* Whether programs that know no proxy get out, as hutch-guest says. */
+static void add_way_out(struct doc *doc, const json_t *guest)
+{
+    autofree char *capture = field_text(guest, "capture"), *why = field_text(guest, "capture_reason");
+    autofree char *proxy = field_text(guest, "proxy");
+    if (!*capture && !*proxy)
+        return;
+    bool on = !strcmp(capture, "on");
+    doc_addf(doc, on ? STYLE_NORMAL : STYLE_WARN, _("way out"),
+             on ? _("all TCP is captured; proxy %s") : _("capture %s: only what knows the proxy %s gets out"),
+             on         ? proxy
+             : *capture ? capture
+                        : _("unknown"),
+             proxy);
+    if (*why)
+        doc_addf(doc, STYLE_WARN, "", _("%s (the VM says so)"), why);
+}
+
 static void add_guest(struct doc *doc, const json_t *guest)
 {
     autofree char *phase = field_text(guest, "phase");
@@ -137,6 +155,7 @@ void info_update(struct app *app)
         add_repos(doc, json_object_get(project->json, "repos"));
         add_layers(doc, json_object_get(project->json, "layers"));
     }
+    add_way_out(doc, json_object_get(project->json, "guest"));
     if (*project->folder)
         doc_add(doc, STYLE_NORMAL, _("folder"), project->folder);
     field_date(project->created_ns, made);
