@@ -2,8 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "review/changes.h"
-#include "review/range.h"
+#include "review/diff.h"
 
 #include <string.h>
 #include <time.h>
@@ -183,29 +182,6 @@ static void look_at(struct summary *summary, const struct change *change)
         list_add(summary, change->path, "executable", "mode", NULL);
 }
 
-/* The trees of both ends, compared. */
-static int find_changes(struct store *store, const struct range *range, struct changes *ret_changes,
-                        struct error **err)
-{
-    auto(git_commit) git_commit *tip = NULL;
-    auto(git_commit) git_commit *base = NULL;
-    auto(git_tree) git_tree *after = NULL;
-    auto(git_tree) git_tree *before = NULL;
-
-    int rc = store_commit(store, &range->tip, &tip, err);
-    if (rc == 0)
-        rc = store_tree(store, git_commit_tree_id(tip), &after, err);
-    if (rc == 0 && range->has_base)
-        rc = store_commit(store, &range->base, &base, err);
-    if (rc == 0 && base)
-        rc = store_tree(store, git_commit_tree_id(base), &before, err);
-    if (rc == 0)
-        rc = changes_find(store, before, after, ret_changes, err);
-    if (rc == 0)
-        changes_pair_renames(store, ret_changes);
-    return rc;
-}
-
 /* What the branch was before: how many commits came since, and whether it was left. */
 static int compare_old(struct store *store, const struct range *range, const char *old_hex,
                        const char *new_hex, size_t *ret_new, bool *ret_forced, struct error **err)
@@ -232,40 +208,38 @@ int review_summary(const char *quarantine, const char *old_hex, const char *new_
                    struct error **err)
 {
     auto(store) struct store *store = NULL;
-    struct range range = {0};
-    struct changes changes = {0};
+    struct comparison comparison = {0};
     size_t new_commits = 0;
     bool forced = false;
     char base[GIT_OID_HEXSZ + 1];
 
     int rc = store_open(quarantine, &store, err);
     if (rc == 0)
-        rc = range_find(store, new_hex, NULL, &range, err);
+        rc = comparison_make(store, new_hex, &comparison, err);
     if (rc == 0)
-        rc = compare_old(store, &range, old_hex, new_hex, &new_commits, &forced, err);
-    if (rc == 0)
-        rc = find_changes(store, &range, &changes, err);
+        rc = compare_old(store, &comparison.range, old_hex, new_hex, &new_commits, &forced, err);
     if (rc < 0) {
-        range_finish(&range);
+        comparison_finish(&comparison);
         return rc;
     }
+    const struct range *range = &comparison.range;
+    const struct changes *changes = &comparison.changes;
     struct summary summary = {
         .store = store, .counted = true, .until = now_s() + COUNT_SECONDS, .list = json_array()};
-    bool cut = changes.cut || range.cut;
+    bool cut = changes->cut || range->cut;
     if (cut)
         list_add(&summary, "", "unread", "new", NULL);
-    for (size_t i = 0; i < changes.count; i++) {
-        look_at(&summary, &changes.items[i]);
-        count_lines(&summary, &changes.items[i]);
+    for (size_t i = 0; i < changes->count; i++) {
+        look_at(&summary, &changes->items[i]);
+        count_lines(&summary, &changes->items[i]);
     }
-    git_oid_tostr(base, sizeof(base), &range.base);
+    git_oid_tostr(base, sizeof(base), &range->base);
     *ret = json_pack("{s:s?, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:I}", "base",
-                     range.has_base ? base : NULL, "commits", (json_int_t)range.count, "new_commits",
-                     (json_int_t)new_commits, "files", (json_int_t)changes.count, "insertions",
+                     range->has_base ? base : NULL, "commits", (json_int_t)range->count, "new_commits",
+                     (json_int_t)new_commits, "files", (json_int_t)changes->count, "insertions",
                      (json_int_t)summary.insertions, "deletions", (json_int_t)summary.deletions, "counted",
                      summary.counted, "cut", cut, "forced", forced, "persistence", summary.list,
                      "persistence_more", (json_int_t)summary.more);
-    changes_finish(&changes);
-    range_finish(&range);
+    comparison_finish(&comparison);
     return 0;
 }

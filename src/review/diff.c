@@ -1,0 +1,108 @@
+#include "review/diff.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* The tree of a commit. */
+static int tree_of(struct store *store, const git_oid *id, git_tree **ret_tree, struct error **err)
+{
+    auto(git_commit) git_commit *commit = NULL;
+
+    int rc = store_commit(store, id, &commit, err);
+    return rc < 0 ? rc : store_tree(store, git_commit_tree_id(commit), ret_tree, err);
+}
+
+int comparison_make(struct store *store, const char *tip_hex, struct comparison *ret, struct error **err)
+{
+    auto(git_tree) git_tree *before = NULL;
+    auto(git_tree) git_tree *after = NULL;
+    struct comparison comparison = {0};
+
+    int rc = range_find(store, tip_hex, NULL, &comparison.range, err);
+    if (rc == 0)
+        rc = tree_of(store, &comparison.range.tip, &after, err);
+    if (rc == 0 && comparison.range.has_base)
+        rc = tree_of(store, &comparison.range.base, &before, err);
+    if (rc == 0)
+        rc = changes_find(store, before, after, &comparison.changes, err);
+    if (rc < 0) {
+        comparison_finish(&comparison);
+        return rc;
+    }
+    changes_pair_renames(store, &comparison.changes);
+    *ret = comparison;
+    return 0;
+}
+
+void comparison_finish(struct comparison *comparison)
+{
+    range_finish(&comparison->range);
+    changes_finish(&comparison->changes);
+}
+
+struct change *comparison_find(struct comparison *comparison, const char *path)
+{
+    for (size_t i = 0; i < comparison->changes.count; i++) {
+        struct change *change = &comparison->changes.items[i];
+        autofree char *safe = NULL;
+        if (!strcmp(change->path, path))
+            return change;
+        safe = text_safe(change->path);
+        if (!strcmp(safe, path))
+            return change;
+    }
+    return NULL;
+}
+
+/* One side: a blob of a file or link. A submodule, and what is not there, have none. */
+static int read_side(struct store *store, uint32_t mode, const git_oid *id, struct content *content,
+                     git_odb_object **ret, struct error **err)
+{
+    if (!mode_is_file(mode) && !mode_is_link(mode))
+        return 0;
+    if (store_blob_size(store, id) > (int64_t)REVIEW_BLOB_MAX) {
+        content->too_large = true;
+        return 0;
+    }
+    return store_blob(store, id, REVIEW_BLOB_MAX, ret, err);
+}
+
+int content_compare(struct store *store, const struct change *change, unsigned context, struct content *ret,
+                    struct error **err)
+{
+    git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+    struct content content = {0};
+
+    int rc = read_side(store, change->old_mode, &change->old_id, &content, &content.before, err);
+    if (rc == 0)
+        rc = read_side(store, change->new_mode, &change->new_id, &content, &content.after, err);
+    if (rc == 0 && !content.too_large && (content.before || content.after)) {
+        const git_odb_object *a = content.before;
+        const git_odb_object *b = content.after;
+        options.context_lines = context;
+        /* buffers without a repository and without names: no driver, filter or attribute can apply */
+        int git = git_patch_from_buffers(&content.patch, a ? git_odb_object_data((git_odb_object *)a) : NULL,
+                                         a ? git_odb_object_size((git_odb_object *)a) : 0, NULL,
+                                         b ? git_odb_object_data((git_odb_object *)b) : NULL,
+                                         b ? git_odb_object_size((git_odb_object *)b) : 0, NULL, &options);
+        if (git < 0)
+            rc = store_error(err, git, "cannot compare '%s'", change->path);
+        else
+            content.binary = (git_patch_get_delta(content.patch)->flags & GIT_DIFF_FLAG_BINARY) != 0;
+    }
+    if (rc < 0)
+        content_finish(&content);
+    else
+        *ret = content;
+    return rc;
+}
+
+void content_finish(struct content *content)
+{
+    git_patch_free(content->patch);
+    git_odb_object_free(content->before);
+    git_odb_object_free(content->after);
+    memset(content, 0, sizeof(*content));
+}

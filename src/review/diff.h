@@ -1,0 +1,30 @@
+/* diff.h: the two trees that a review compares, and the lines of one file. Private to src/review. */
+#ifndef HUTCH_REVIEW_DIFF_H
+#define HUTCH_REVIEW_DIFF_H
+
+#include "review/changes.h"
+#include "review/range.h"
+
+/* The commits and what differs between their trees. */
+struct comparison {
+    struct range range;
+    struct changes changes;
+};
+/* Against the base of range.h, with renames. */
+int comparison_make(struct store *store, const char *tip_hex, struct comparison *ret, struct error **err);
+void comparison_finish(struct comparison *comparison);
+/* The change at a path (its safe form), or NULL. */
+struct change *comparison_find(struct comparison *comparison, const char *path);
+
+/* Compares the contents of a file or link; what is no text or over REVIEW_BLOB_MAX is a patch without hunks.
+ * Nothing but the two contents has a say. The blobs live as long as the patch. */
+struct content {
+    git_odb_object *before, *after;
+    git_patch *patch; /* NULL: a submodule, or too large */
+    bool binary, too_large;
+};
+int content_compare(struct store *store, const struct change *change, unsigned context, struct content *ret,
+                    struct error **err);
+void content_finish(struct content *content);
+
+#endif
