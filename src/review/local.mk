@@ -6,7 +6,7 @@ libreview_a_SOURCES = \
 libreview_a_CFLAGS = $(AM_CFLAGS) $(GIT2_CFLAGS) $(JANSSON_CFLAGS)
 REVIEW_LIBS = libreview.a libbase.a $(GIT2_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)
 
-REVIEW_TESTS = tests/unit/test_review_summary tests/unit/test_review
+REVIEW_TESTS = tests/unit/test_review_summary tests/unit/test_review tests/unit/test_land
 check_PROGRAMS += $(REVIEW_TESTS)
 TESTS += $(REVIEW_TESTS)
 tests_unit_test_review_summary_SOURCES = tests/unit/test_review_summary.c tests/unit/review_world.h tests/unit/test_base_scratch.h
@@ -15,3 +15,6 @@ tests_unit_test_review_summary_LDADD = $(REVIEW_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_review_SOURCES = tests/unit/test_review.c tests/unit/review_world.h tests/unit/test_base_scratch.h
 tests_unit_test_review_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
 tests_unit_test_review_LDADD = $(REVIEW_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_land_SOURCES = tests/unit/test_land.c tests/unit/review_world.h tests/unit/test_base_scratch.h
+tests_unit_test_land_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_land_LDADD = librepo.a libbase.a $(CRYPTO_LIBS) $(CMOCKA_LIBS)
