@@ -496,6 +496,22 @@ static const char *able(const struct app *app, uint64_t identity, enum action ac
     return action == ACTION_RIGHT && !form_chooses(app->form.field) ? _("this field is typed") : NULL;
 }
 
+static char *label(const struct app *app, uint64_t identity)
+{
+    (void)app;
+    return identity >= 1 && identity <= FORM_NONE ? xstrdup(form_label((enum form_field)(identity - 1)))
+                                                  : NULL;
+}
+
+static bool act(struct app *app, uint64_t identity, enum action action, struct effects *effects)
+{
+    (void)identity, (void)effects;
+    if (action != ACTION_RIGHT || !form_chooses(app->form.field))
+        return false;
+    choose(app, 1);
+    return true;
+}
+
 static const struct column columns[] = {
     {N_("FIELD"), 10, false, 0, false, false}, {N_("VALUE"), 0, false, 0, false, false}, {NULL}};
 static const enum action bar[] = {ACTION_NEXT_PANE, ACTION_OPEN, ACTION_RIGHT, ACTION_CANCEL, ACTION_NONE};
@@ -511,7 +527,9 @@ const struct view view_form = {
     .end = end,
     .identity = identity,
     .cell = cell,
+    .label = label,
     .able = able,
+    .act = act,
     .says = says,
     .shown = shown,
     .key = key,
