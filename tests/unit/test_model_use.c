@@ -30,6 +30,19 @@ static void refresh(struct screen *screen, const char *name, const char *json)
 
 /* ---- the table of projects ---- */
 
+/* The answer of an act names a project that is not in the list: the list moves, the act's own project is
+ * asked for all the same. */
+static void test_an_answer_about_another_project(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "g K y");
+    uint64_t id = screen_asked(screen, "POST", "/v1/projects/shop/stop");
+    screen_forget(screen);
+    screen_answer(screen, id, "{\"id\":\"p9\",\"name\":\"other\",\"state\":\"run\"}");
+    assert_int_not_equal(screen_asked(screen, "GET", "/v1/projects/shop"), 0);
+    screen_assert(screen, "other", true);
+}
+
 static void test_now_is_what_runs(void **state)
 {
     struct screen *screen = *state;
@@ -269,6 +282,7 @@ static void test_a_template_of_ones_own_is_edited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_an_answer_about_another_project),
         TEST(test_now_is_what_runs),
         TEST(test_columns_without_values_are_left_out_everywhere),
         TEST(test_a_project_does_not_show_the_past_of_its_name),

@@ -151,12 +151,13 @@ static void take(struct app *app, struct call *call, const struct message *messa
     else if (message->error)
         app_say(app, STYLE_BAD, "%s%s%s", message->error->message, message->error->hint ? "; " : "",
                 message->error->hint ? message->error->hint : "");
+    uint64_t number = project ? project->number : 0;
     if (message->error && project)
-        app->notice_about = project->number;
+        app->notice_about = number;
     if (message->body && json_object_get(message->body, "name"))
-        feed_take_project(app, message->body);
-    if (project)
-        feed_refresh(app, project->number, effects);
+        feed_take_project(app, message->body); /* moves the list if it is another one's */
+    if (number)
+        feed_refresh(app, number, effects);
 }
 
 bool project_act(struct app *app, uint64_t number, enum action action, struct effects *effects)
