@@ -193,6 +193,21 @@ static void test_rules_are_removed_where_they_are_the_projects(void **state)
     assert_shown(screen, "hutch rule rm shop 'allow *.prisma.sh'");
 }
 
+/* Another project becomes the one that is looked at while the question is open: it has no part in it. */
+static void test_a_rule_is_removed_from_its_own_project(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "P");
+    give_rules(screen);
+    screen_keys(screen, "G Delete");
+    assert_shown(screen, "connections that only it allows are cut");
+    app_choose_project(screen->app, screen->app->projects.list[1].number, &screen->effects);
+    screen_keys(screen, "y");
+    assert_int_equal(screen_asked(screen, "DELETE", "/v1/projects/api/rules"), 0);
+    assert_shown(screen, "nothing was done");
+    assert_int_not_equal(screen_asked(screen, "GET", "/v1/projects/api/rules"), 0);
+}
+
 static void test_a_rules_file_is_edited(void **state)
 {
     struct screen *screen = *state;
@@ -231,6 +246,7 @@ int main(void)
         TEST(test_hostile_names_are_codes),
         TEST(test_a_rule_from_a_row),
         TEST(test_rules_are_removed_where_they_are_the_projects),
+        TEST(test_a_rule_is_removed_from_its_own_project),
         TEST(test_a_rules_file_is_edited),
         TEST(test_the_way_out_is_a_word),
     };

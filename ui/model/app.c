@@ -263,6 +263,8 @@ void app_choose_project(struct app *app, uint64_t number, struct effects *effect
             list_restart(&app->lists[view]);
     if (tab->shown && number)
         tab->shown(app, effects);
+    if (number && app->overlay_count && app_view(app) == VIEW_RULES) /* they are of the selected one */
+        view_table[VIEW_RULES]->shown(app, effects);
     app->changed = true;
 }
 

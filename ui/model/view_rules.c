@@ -124,6 +124,7 @@ static void ask(struct app *app, struct effects *effects)
     if (rules->project != project->number) {
         drop(rules, true);
         rules->known = false;
+        list_restart(&app->lists[VIEW_RULES]);
     }
     app_cancel(app, rules->call, effects);
     for (size_t i = 0; i < rules->count; i++)
@@ -306,7 +307,7 @@ static const char *able(const struct app *app, uint64_t number, enum action acti
         return _("hutchd is away; it works again when it is back");
     if (number == RULE_NEW)
         return NULL;
-    if (!row)
+    if (!row || app->rules.project != app->selected || !app_project(app))
         return _("it is gone");
     if (action == ACTION_RULE_REMOVE && strcmp(row->layer, "project") != 0 &&
         strcmp(row->layer, "grant") != 0)
@@ -336,10 +337,8 @@ static void words(const struct app *app, uint64_t number, enum action action, st
 
 static char *twin(const struct app *app, uint64_t number, enum action action)
 {
-    const struct project *selected = app_project(app);
-    const char *project = number == RULE_NEW ? app->rules.write_project
-                          : selected         ? selected->raw_name
-                                             : NULL;
+    const struct project *own = projects_find(&app->projects, app->rules.project);
+    const char *project = number == RULE_NEW ? app->rules.write_project : own ? own->raw_name : NULL;
     autofree char *name = label(app, number), *safe = text_safe(project ? project : "");
     if (!name || !project || (action != ACTION_RULE_ADD && action != ACTION_RULE_REMOVE))
         return NULL;
@@ -369,7 +368,7 @@ static void take_done(struct app *app, struct call *call, const struct message *
 static void call_it(struct app *app, uint64_t number, enum action action, struct effects *effects)
 {
     const struct rule_row *row = find(&app->rules, number);
-    const struct project *project = app_project(app);
+    const struct project *project = projects_find(&app->projects, app->rules.project);
     bool add = action == ACTION_RULE_ADD;
     autofree char *line = twin(app, number, action);
     autofree char *path = add ? field_path("/v1/projects/%s/rules", app->rules.write_project)
