@@ -36,7 +36,8 @@ struct call {
     enum action action;
     uint64_t entry; /* number of the entry in the log of acts that it ends; 0: none */
     bool local;     /* answered by the screen's loop: hutchd has no part in it */
-    void *data;     /* the caller's; freed with the call */
+    void *data;     /* the caller's; freed with the call, by drop if there is one */
+    void (*drop)(void *data);
 };
 
 /* What was done or said: the log of acts. */

@@ -46,7 +46,10 @@ struct call *app_local(struct app *app, enum effect_type type, const char *text,
 
 static void call_free(struct call *call)
 {
-    free(call->data);
+    if (call->drop)
+        call->drop(call->data);
+    else
+        free(call->data);
     free(call);
 }
 

@@ -249,6 +249,14 @@ struct newest {
     char *id, *label;
 };
 
+static void drop_newest(void *data)
+{
+    struct newest *newest = data;
+    free(newest->id);
+    free(newest->label);
+    free(newest);
+}
+
 /* The newest terminal that runs; a new shell if there is none. */
 static void take_newest(struct app *app, struct call *call, const struct message *message,
                         struct effects *effects)
@@ -275,8 +283,6 @@ static void take_newest(struct app *app, struct call *call, const struct message
         terminal_host_open(app, project->raw_name, newest->id, newest->label, effects);
     else
         sessions_shell(app, call->number, effects);
-    free(newest->id);
-    free(newest->label);
 }
 
 void sessions_terminal(struct app *app, uint64_t number, struct effects *effects)
@@ -288,4 +294,5 @@ void sessions_terminal(struct app *app, uint64_t number, struct effects *effects
     struct call *call = app_call(app, EFFECT_LINES, "GET", path, NULL, take_newest, effects);
     call->number = number;
     call->data = xnew(struct newest);
+    call->drop = drop_newest;
 }
