@@ -2,6 +2,7 @@
 #include "tests/screen/requests.h"
 
 #include "base/alloc.h"
+#include "ui/model/field.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,6 +194,39 @@ static void test_rules_are_removed_where_they_are_the_projects(void **state)
     assert_shown(screen, "hutch rule rm shop 'allow *.prisma.sh'");
 }
 
+/* What hutchd counted is beyond every number: it stays at the largest, and none becomes negative. */
+static void test_numbers_end_somewhere(void **state)
+{
+    static const char most[] = "\"bytes_up\":9223372036854775807,\"ms\":9223372036854775807,";
+    struct screen *screen = *state;
+    for (int i = 0; i < 2; i++) {
+        autofree char *open =
+            xasprintf("{\"seq\":%d,\"ts_ns\":-9223372036854775807,\"project\":\"shop\",\"kind\":\"egress."
+                      "open\",\"data\":"
+                      "{\"conn\":\"r-1-%d\",\"req\":{\"host\":\"a.example\",\"port\":443}}}",
+                      400 + 2 * i, i);
+        autofree char *close = xasprintf(
+            "{\"seq\":%d,\"project\":\"shop\",\"kind\":\"egress.close\",%s\"data\":{\"conn\":\"r-1-%d\","
+            "\"req\":{\"host\":\"a.example\",\"port\":443}}}",
+            401 + 2 * i, most, i);
+        screen_event(screen, open);
+        screen_event(screen, close);
+    }
+    screen_event(screen,
+                 "{\"seq\":410,\"ts_ns\":-9223372036854775807,\"project\":\"shop\",\"kind\":\"exec.end\","
+                 "\"subject\":\"x\",\"ms\":9223372036854775807}");
+    screen_keys(screen, "2 H");
+    const struct net_host *host = NULL;
+    for (size_t i = 0; i < screen->app->net.host_count; i++)
+        if (!strcmp(screen->app->net.hosts[i].name, "a.example"))
+            host = &screen->app->net.hosts[i];
+    assert_non_null(host);
+    assert_int_equal(host->count, 2);
+    assert_true(host->up == FIELD_NUMBER_MAX);
+    assert_true(field_sum(INT64_MIN, -1) == -FIELD_NUMBER_MAX && field_ns(INT64_MAX) == FIELD_NUMBER_MAX);
+    assert_true(field_ns(-5) == 0 && field_ns(5) == 5000000);
+}
+
 /* Another project becomes the one that is looked at while the question is open: it has no part in it. */
 static void test_a_rule_is_removed_from_its_own_project(void **state)
 {
@@ -247,6 +281,7 @@ int main(void)
         TEST(test_a_rule_from_a_row),
         TEST(test_rules_are_removed_where_they_are_the_projects),
         TEST(test_a_rule_is_removed_from_its_own_project),
+        TEST(test_numbers_end_somewhere),
         TEST(test_a_rules_file_is_edited),
         TEST(test_the_way_out_is_a_word),
     };

@@ -1,4 +1,5 @@
 #include "ui/model/app_state.h"
+#include "ui/model/field.h"
 
 #include "base/alloc.h"
 #include "base/text.h"
@@ -380,7 +381,7 @@ int64_t app_waiting(const struct app *app)
     if (app->inbox.known)
         return app->inbox.waiting;
     for (size_t i = 0; i < app->projects.count; i++)
-        sum += app->projects.list[i].waiting;
+        sum = field_sum(sum, app->projects.list[i].waiting);
     return sum;
 }
 

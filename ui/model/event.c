@@ -216,8 +216,7 @@ static bool join(struct events *events, const json_t *json, const char *kind, ui
         return false;
     autofree char *subject = field_text(json, "subject"), *session = field_text(json, "session");
     int64_t ts_ns = field_number(json, "ts_ns", 0), ms = field_number(json, "ms", -1);
-    int i =
-        find_open(events, project, *session ? session : NULL, subject, ts_ns - (ms > 0 ? ms * 1000000 : 0));
+    int i = find_open(events, project, *session ? session : NULL, subject, ts_ns - field_ns(ms));
     if (i < 0)
         return false;
     size_t position = events->open[i] - 1;

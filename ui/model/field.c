@@ -39,10 +39,27 @@ char *field_text(const json_t *json, const char *key)
     return field_value(json_object_get(json, key));
 }
 
+static int64_t limited(int64_t number)
+{
+    return number > FIELD_NUMBER_MAX    ? FIELD_NUMBER_MAX
+           : number < -FIELD_NUMBER_MAX ? -FIELD_NUMBER_MAX
+                                        : number;
+}
+
 int64_t field_number(const json_t *json, const char *key, int64_t fallback)
 {
     const json_t *value = json_object_get(json, key);
-    return json_is_integer(value) ? json_integer_value(value) : fallback;
+    return json_is_integer(value) ? limited(json_integer_value(value)) : fallback;
+}
+
+int64_t field_ns(int64_t ms)
+{
+    return ms <= 0 ? 0 : ms < FIELD_NUMBER_MAX / 1000000 ? ms * 1000000 : FIELD_NUMBER_MAX;
+}
+
+int64_t field_sum(int64_t a, int64_t b)
+{
+    return limited(limited(a) + limited(b));
 }
 
 static void encode(struct buf *out, const char *text)

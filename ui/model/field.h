@@ -5,15 +5,20 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#define FIELD_MAX 16384 /* bytes of safe text that are kept of one member */
+#define FIELD_MAX        16384                        /* bytes of safe text that are kept of one member */
+#define FIELD_NUMBER_MAX INT64_C(4000000000000000000) /* as nanoseconds: the year 2096 */
 
 /* A member as safe text on one line; "" if it is missing or null; numbers and booleans in their words. The
  * caller's to free, never NULL. */
 char *field_text(const json_t *json, const char *key);
 /* The same of a value. */
 char *field_value(const json_t *value);
-/* A number, or fallback. */
+/* A number, or fallback. It ends at FIELD_NUMBER_MAX either way, so that two can be added and subtracted. */
 int64_t field_number(const json_t *json, const char *key, int64_t fallback);
+/* Milliseconds as nanoseconds, with the same end; less than none is none. */
+int64_t field_ns(int64_t ms);
+/* The sum of two numbers, with the same end. */
+int64_t field_sum(int64_t a, int64_t b);
 /* Words with the subject in place of their %s, which may not be there; NULL stays NULL. The caller's to free.
  */
 char *field_fill(const char *words, const char *subject);

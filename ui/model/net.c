@@ -250,10 +250,10 @@ static void gather(struct app *app)
         if (conn->project != app->event_project || !*conn->host)
             continue;
         struct net_host *host = host_of(net, conn->host);
-        host->count += conn->count;
-        host->refused += conn->refused ? conn->count : 0;
-        host->up += conn->up > 0 ? conn->up : 0;
-        host->down += conn->down > 0 ? conn->down : 0;
+        host->count = field_sum(host->count, conn->count);
+        host->refused = field_sum(host->refused, conn->refused ? conn->count : 0);
+        host->up = field_sum(host->up, conn->up > 0 ? conn->up : 0);
+        host->down = field_sum(host->down, conn->down > 0 ? conn->down : 0);
         host->open += conn->open;
         host->last_ns = conn->ts_ns > host->last_ns ? conn->ts_ns : host->last_ns;
     }
@@ -336,7 +336,7 @@ static void take_flow(struct app *app, const json_t *json)
         conn = &net->flows[net->flow_count++];
         *conn = (struct conn){.number = FLOW_BASE + id, .project = app->event_project, .count = 1};
         conn->open = true;
-        conn->ts_ns = app->now_ns - field_number(json, "ms", 0) * 1000000;
+        conn->ts_ns = app->now_ns - field_ns(field_number(json, "ms", 0));
         conn->json = json_deep_copy(json);
         int64_t request = field_number(json, "request", 0);
         conn->verdict = request > 0 ? xasprintf("ASK #%lld", (long long)request) : field_text(json, "state");

@@ -114,9 +114,9 @@ static void take_session(struct sessions *sessions, const json_t *json)
     session->signal = field_number(json, "signal", 0);
     session->started_ns = field_number(json, "started_ns", 0);
     session->ended_ns = field_number(json, "ended_ns", 0);
-    session->out_total = field_number(json, "out_total", 0) + field_number(json, "err_total", 0);
+    session->out_total = field_sum(field_number(json, "out_total", 0), field_number(json, "err_total", 0));
     session->max_rss = field_number(json, "max_rss", 0);
-    session->cpu_us = field_number(json, "user_us", 0) + field_number(json, "system_us", 0);
+    session->cpu_us = field_sum(field_number(json, "user_us", 0), field_number(json, "system_us", 0));
     session->seen = true;
 }
 
