@@ -9,7 +9,7 @@ SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/uni
 	tests/screen/test_screen tests/screen/test_demo \
 	tests/screen/test_views tests/unit/test_model_views tests/screen/test_words tests/unit/test_model_use \
 	tests/screen/test_requests tests/unit/test_model_requests tests/unit/test_model_prompt \
-	tests/unit/test_model_net
+	tests/unit/test_model_net tests/screen/test_monkey
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
 check_LIBRARIES += libscreentest.a
@@ -48,6 +48,9 @@ tests_screen_test_screen_LDADD = $(SCREEN_TEST_LIBS)
 tests_screen_test_words_SOURCES = tests/screen/test_words.c
 tests_screen_test_words_CFLAGS = $(SCREEN_TEST_CFLAGS) -DHUTCH_TEST_LOCALE='"$(abs_top_builddir)/po/locale"'
 tests_screen_test_words_LDADD = $(SCREEN_TEST_LIBS)
+tests_screen_test_monkey_SOURCES = tests/screen/test_monkey.c tests/screen/hostile.c tests/screen/hostile.h
+tests_screen_test_monkey_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_screen_test_monkey_LDADD = $(SCREEN_TEST_LIBS)
 tests_screen_test_requests_SOURCES = tests/screen/test_requests.c tests/screen/requests.h
 tests_screen_test_requests_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_screen_test_requests_LDADD = $(SCREEN_TEST_LIBS)
