@@ -4,7 +4,7 @@
 need_first
 
 guest_pid() { # of "serve" in the machine
-    "$hutch" exec first -u root -- sh -c 'for p in /proc/[0-9]*; do tr "\0" " " <$p/cmdline 2>/dev/null | grep -q "hutch-guest serve" && echo ${p#/proc/}; done' | head -1
+    "$hutch" exec first -u root -- sh -c 'for p in /proc/[0-9]*; do tr "\0" " " <$p/cmdline 2>/dev/null | grep -q "[h]utch-guest serve" && echo ${p#/proc/}; done' | head -1
 }
 worker_pid() { # the worker of this daemon
     local daemon=$1 p
