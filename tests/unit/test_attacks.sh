@@ -3,7 +3,7 @@
 set -u
 top=${srcdir:-.}
 page=$top/doc/attacks.md
-failed=0 rows=0
+failed=0 rows=0 named=0
 
 say() { echo "# $*"; failed=1; }
 
@@ -19,12 +19,18 @@ while IFS='|' read -r _ id _ tests _; do
         if [ -z "$where" ]; then say "$id: there is no $file"
         elif ! grep -qE "(^|[^A-Za-z0-9])$id([^0-9]|$)" "$where"; then say "$id: $file does not carry it"; fi
     done
+    while IFS=$'\t' read -r name file; do # `name` (file): the very test is there, not only its number elsewhere
+        where=$(find "$top/tests" -name "$file" -print -quit)
+        [ -z "$where" ] || grep -qE "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|$)" "$where" || say "$id: $file has no $name"
+        named=$((named + 1))
+    done < <(grep -oE '`[A-Za-z0-9_]+` \([a-z0-9_-]+\.(c|sh)\)' <<<"$tests" | sed -E 's/`([^`]+)` \((.*)\)/\1\t\2/')
 done < <(sed 's/\\|//g' "$page")
 
 while read -r id; do
     grep -qE "^\| $id .*\| open:" "$page" && say "$id: a test carries it, the page calls it open"
 done < <(grep -rhoE '(^|[^A-Za-z0-9])[NDTC][0-9]{2}_[a-zA-Z]' "$top/tests" --include='test_*.c' | grep -oE '[NDTC][0-9]{2}' | sort -u)
 
+[ "$named" -gt 30 ] || say "only $named tests are named"
 [ "$rows" -gt 100 ] || say "only $rows rows were read"
 if [ "$failed" = 0 ]; then echo "ok 1 - $rows attacks and their tests"; else echo "not ok 1 - attacks and their tests"; fi
 echo 1..1
