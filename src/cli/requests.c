@@ -46,6 +46,50 @@ static void add_row(json_t *request, void *user)
     table_add(table, out_string(request, "subject"));
 }
 
+/* ---- how they were answered ---- */
+
+static void print_stats(json_t *row, void *user)
+{
+    (void)user;
+    out_json(row);
+}
+
+static void add_stats_row(json_t *row, void *user)
+{
+    static const char *const counts[] = {"asked", "allowed", "denied", "gone", "open"};
+    struct table *table = user;
+    int64_t median = out_number(row, "median_ms", -1);
+    autofree char *time =
+        median < 0 ? xstrdup("-")
+                   : xasprintf("%lld.%llds", (long long)(median / 1000), (long long)(median / 100 % 10));
+    table_add(table, out_string(row, "kind"));
+    table_add(table, request_class(row));
+    for (size_t i = 0; i < countof(counts); i++) {
+        autofree char *count = out_member(row, counts[i]);
+        table_add(table, count);
+    }
+    table_add(table, time);
+    if (json_is_true(json_object_get(row, "blind")))
+        out_note(
+            _("%s, %s: nearly all are allowed within two seconds: this prompt no longer protects you: make a "
+              "rule or deny it"),
+            out_string(row, "kind"), request_class(row));
+}
+
+static int run_stats(struct client *client, const char *name, bool json, struct error **err)
+{
+    static const char *const titles[] = {N_("KIND"), N_("CLASS"), N_("ASKED"),  N_("ALLOWED"), N_("DENIED"),
+                                         N_("GONE"), N_("OPEN"),  N_("MEDIAN"), NULL};
+    struct table table = {.titles = titles, .right = "llrrrrrr"};
+    autofree char *encoded = name ? json_url_encode(name, strlen(name)) : NULL;
+    autofree char *path = xasprintf("/v1/request-stats%s%s", name ? "?project=" : "", name ? encoded : "");
+    int rc = client_lines(client, "GET", path, NULL, json ? print_stats : add_stats_row, &table, NULL, err);
+    if (rc == 0 && !json)
+        table_print(&table);
+    table_finish(&table);
+    return rc;
+}
+
 static int run_requests(const struct args *args, struct error **err)
 {
     static const char *const titles[] = {N_("ID"),    N_("PROJECT"), N_("KIND"),    N_("CLASS"),
@@ -59,6 +103,8 @@ static int run_requests(const struct args *args, struct error **err)
     int rc = client_connect(true, &client, err);
     if (rc == 0)
         rc = attend(client, err);
+    if (rc == 0 && args_has(args, "stats"))
+        return run_stats(client, name, json, err);
     if (rc == 0)
         rc = client_lines(client, "GET", path, NULL, json ? print_row : add_row, &table, NULL, err);
     if (rc == 0 && !json && table.count == 0)
@@ -69,11 +115,14 @@ static int run_requests(const struct args *args, struct error **err)
     return rc;
 }
 
-static const struct option_spec requests_options[] = {{"json", 0, NULL, N_("one JSON object a line")},
-                                                      {NULL}};
+static const struct option_spec requests_options[] = {
+    {"stats", 0, NULL, N_("how they were answered, and how fast")},
+    {"json", 0, NULL, N_("one JSON object a line")},
+    {NULL},
+};
 const struct verb verb_requests = {
     .name = "requests",
-    .synopsis = "[NAME] [--json]",
+    .synopsis = "[NAME] [--stats] [--json]",
     .help = N_("list what waits for your answer"),
     .options = requests_options,
     .max_args = 1,

@@ -164,3 +164,38 @@ int inbox_explain_over(struct daemon *daemon, int64_t id, struct error **err)
     state_request_finish(&stored);
     return rc;
 }
+
+/* ---- statistics ---- */
+
+/* People who always say yes, and at once, do not read any more. */
+#define BLIND_PERCENT 95
+#define BLIND_MS      2000
+#define BLIND_ANSWERS 10 /* fewer say nothing */
+
+static json_t *show_stats(const struct request_stats *stats)
+{
+    unsigned answers = stats->allowed + stats->denied;
+    bool blind = answers >= BLIND_ANSWERS && stats->allowed * 100 > answers * BLIND_PERCENT &&
+                 stats->median_ms < BLIND_MS;
+    json_t *json = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:b}", "kind", stats->verb, "class",
+                             approval_tier_name(stats->tier), "asked", (int)stats->asked, "allowed",
+                             (int)stats->allowed, "denied", (int)stats->denied, "gone", (int)stats->gone,
+                             "open", (int)stats->open, "blind", blind);
+
+    require(json);
+    set(json, "median_ms", stats->median_ms < 0 ? json_null() : json_integer(stats->median_ms));
+    return json;
+}
+
+json_t *inbox_show_stats(struct daemon *daemon, const char *project, struct error **err)
+{
+    struct request_stats stats[REQUEST_STATS_MAX];
+    size_t count;
+
+    if (state_request_stats(daemon->state, project, stats, REQUEST_STATS_MAX, &count, err) < 0)
+        return NULL;
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, show_stats(&stats[i]));
+    return list;
+}

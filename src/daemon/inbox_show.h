@@ -18,5 +18,8 @@ json_t *inbox_show_stored(struct daemon *daemon, int64_t id, struct error **err)
  */
 int inbox_explain_over(struct daemon *daemon, int64_t id, struct error **err);
 bool inbox_is_open(const struct approval_request *request);
+/* How requests of a project (id; "": of all) were answered, an object for each kind and class: a new
+ * reference. */
+json_t *inbox_show_stats(struct daemon *daemon, const char *project, struct error **err);
 
 #endif

@@ -63,6 +63,32 @@ static void list_requests(const struct request *request, json_t *body)
     free(list);
 }
 
+/* How requests were answered, by kind and class. */
+static void list_stats(const struct request *request, json_t *body)
+{
+    auto(error) struct error *err = NULL;
+    auto(json) json_t *list = NULL;
+    autofree char *name = NULL;
+    char id[PROJECT_ID_MAX] = "";
+    json_t *row;
+    size_t i;
+
+    (void)body;
+    if (!request_query(request, "project", &name))
+        return;
+    if ((name && projects_find(request->daemon->projects, name, id, &err) < 0) ||
+        !(list = inbox_show_stats(request->daemon, id, &err))) {
+        request_fail(request, err);
+        return;
+    }
+    struct json_writer *writer = json_writer_create(request->stream, NULL, NULL);
+    json_array_foreach(list, i, row)
+    {
+        json_writer_line(writer, row);
+    }
+    json_writer_end(writer);
+}
+
 /* An open one as it is, one that is over from the store. */
 static void show_request(const struct request *request, json_t *body)
 {
@@ -176,9 +202,7 @@ static void attend(const struct request *request, json_t *body)
 }
 
 const struct route routes_request[] = {
-    {"GET", "/v1/requests", list_requests, false},
-    {"GET", "/v1/requests/?", show_request, false},
-    {"POST", "/v1/requests/?/answer", answer_request, true},
-    {"POST", "/v1/attending", attend, true},
-    {0},
+    {"GET", "/v1/requests", list_requests, false},  {"GET", "/v1/request-stats", list_stats, false},
+    {"GET", "/v1/requests/?", show_request, false}, {"POST", "/v1/requests/?/answer", answer_request, true},
+    {"POST", "/v1/attending", attend, true},        {0},
 };

@@ -4,6 +4,7 @@
 #include "daemon/state_store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void bind_text(sqlite3_stmt *stmt, int column, const char *text)
@@ -169,6 +170,102 @@ int state_request_load(struct state *state, int64_t id, struct approval_request 
         sqlite3_finalize(stmt);
     }
     pthread_mutex_unlock(&state->lock);
+    return code;
+}
+
+/* ---- statistics ---- */
+
+struct answer_time {
+    size_t group;
+    int64_t ms;
+};
+
+static int by_group_and_time(const void *a, const void *b)
+{
+    const struct answer_time *x = a, *y = b;
+
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return x->ms < y->ms ? -1 : x->ms > y->ms;
+}
+
+/* The group of a row, made if there is room; SIZE_MAX: there is none. */
+static size_t group_of(struct request_stats *groups, size_t *count, size_t max, const char *verb,
+                       enum approval_tier tier)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (groups[i].tier == tier && !strcmp(groups[i].verb, verb))
+            return i;
+    if (*count == max)
+        return SIZE_MAX;
+    groups[*count] = (struct request_stats){.tier = tier, .median_ms = -1};
+    snprintf(groups[*count].verb, sizeof(groups->verb), "%s", verb);
+    return (*count)++;
+}
+
+static void count_row(struct request_stats *group, enum approval_state state)
+{
+    group->asked++;
+    group->allowed += state == APPROVAL_ALLOWED;
+    group->denied += state == APPROVAL_DENIED;
+    group->gone += state == APPROVAL_GONE;
+    group->open += state < APPROVAL_ALLOWED;
+}
+
+static void set_medians(struct request_stats *groups, struct answer_time *times, size_t count)
+{
+    if (count)
+        qsort(times, count, sizeof(*times), by_group_and_time);
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin; end < count && times[end].group == times[begin].group; end++)
+            ;
+        groups[times[begin].group].median_ms = times[begin + (end - begin - 1) / 2].ms;
+    }
+}
+
+/* One row: verb, tier, state, asked, changed. */
+static void take_stats_row(sqlite3_stmt *stmt, struct request_stats *groups, size_t *count, size_t max,
+                           struct answer_time *times, size_t *time_count)
+{
+    char verb[16], tier[16], word[16];
+
+    column_field(stmt, 0, verb, sizeof(verb));
+    column_field(stmt, 1, tier, sizeof(tier));
+    column_field(stmt, 2, word, sizeof(word));
+    int class = approval_tier_read(tier), state = approval_state_read(word);
+    size_t group =
+        class < 0 || state < 0 ? SIZE_MAX : group_of(groups, count, max, verb, (enum approval_tier) class);
+    if (group == SIZE_MAX)
+        return;
+    count_row(&groups[group], (enum approval_state)state);
+    int64_t ms = sqlite3_column_int64(stmt, 4) - sqlite3_column_int64(stmt, 3);
+    if ((state == APPROVAL_ALLOWED || state == APPROVAL_DENIED) && ms >= 0)
+        times[(*time_count)++] = (struct answer_time){group, ms};
+}
+
+int state_request_stats(struct state *state, const char *project, struct request_stats *ret, size_t max,
+                        size_t *ret_count, struct error **err)
+{
+    autofree struct answer_time *times = xnewn(struct answer_time, REQUEST_STATS_ROWS);
+    size_t time_count = 0, count = 0;
+    int rc = SQLITE_DONE, code = -ERROR_IO;
+
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt = state_prepare(state,
+                                       "SELECT verb, tier, state, asked_ms, changed_ms FROM requests"
+                                       " WHERE ?1 = '' OR project = ?1 ORDER BY id DESC LIMIT ?2",
+                                       err);
+    if (stmt) {
+        bind_text(stmt, 1, project);
+        sqlite3_bind_int(stmt, 2, REQUEST_STATS_ROWS);
+        while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+            take_stats_row(stmt, ret, &count, max, times, &time_count);
+        code = rc == SQLITE_DONE ? 0 : state_fail(state, err);
+        sqlite3_finalize(stmt);
+    }
+    pthread_mutex_unlock(&state->lock);
+    set_medians(ret, times, time_count);
+    *ret_count = count;
     return code;
 }
 

@@ -23,4 +23,17 @@ int state_grant_delete(struct state *state, uint64_t id, struct error **err);
 int state_grants_load(struct state *state, void (*fn)(const struct grant *grant, void *user), void *user,
                       struct error **err);
 
+/* How requests of one verb and tier were answered. */
+struct request_stats {
+    char verb[16];
+    enum approval_tier tier;
+    unsigned asked, allowed, denied, gone, open;
+    int64_t median_ms; /* from the question to a person's answer; -1: there was none */
+};
+#define REQUEST_STATS_MAX 64
+/* Of the newest REQUEST_STATS_ROWS requests of a project (id; "": of all). *ret_count: at most max. */
+#define REQUEST_STATS_ROWS 10000
+int state_request_stats(struct state *state, const char *project, struct request_stats *ret, size_t max,
+                        size_t *ret_count, struct error **err);
+
 #endif

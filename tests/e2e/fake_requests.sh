@@ -208,18 +208,41 @@ sleep 0.5
 is "  does not wake what a person saved" saved "$(state box)"
 ok "wake" "$hutch" start box
 
+# ---- statistics ----
+stats() { "$hutch" requests "$@" --stats --json 2>/dev/null; }
+of() { jq -c "select(.kind == \"$1\" and .class == \"$2\") | [.asked, .allowed, .denied, .gone, .open]"; }
+is "statistics of the critical one" "[1,0,1,0,0]" "$(stats | of PRIVATE critical)"
+is "  of the unusual one" "[1,1,0,0,0]" "$(stats | of CONNECT unusual)"
+is "  of a project" "$(stats)" "$(stats box)"
+is "  nobody answers blindly" "" "$(stats | jq -c 'select(.blind)')"
+gives "  of one that is not there" 5 "$hutch" requests bax --stats
+kill_daemon
+for n in 1 2 3 4 5 6 7 8 9 10 11; do question BLIND "b$n" "b$n.test:443" routine $all allowed; done
+sql "UPDATE requests SET asked_ms = 1000 * id, changed_ms = 1000 * id + 100 * id WHERE verb = 'BLIND'"
+sql "UPDATE requests SET changed_ms = asked_ms + 1900 WHERE verb = 'BLIND'"
+start_daemon
+is "  who always says yes at once does not read" "[11,1900,true]" \
+    "$(stats | jq -c 'select(.kind == "BLIND") | [.allowed, .median_ms, .blind]')"
+gives "  which is said" 0 "$hutch" requests --stats
+like "  in words" "BLIND, routine: .*no longer protects you" "$output"
+like "  beside the table" "^BLIND +routine +11 +11 +0 +0 +0 +1.9s" "$output"
+kill_daemon
+sql "DELETE FROM requests WHERE verb = 'BLIND'"
+start_daemon
+
 # ---- its end ----
 kill_daemon
+last=$(($(sql "SELECT seq FROM sqlite_sequence WHERE name = 'requests'") + 1))
 question CONNECT last.test:443/tls last.test:443 routine $all waiting
 question CONNECT ruled.test:443/tls ruled.test:443 routine $all waiting
 start_daemon
 gives "a rule" 0 "$hutch" rule add box 'allow ruled.test'
-is "  takes away the question that it decides" gone "$(state_of 12)"
-is "a question" waiting "$(state_of 11)"
+is "  takes away the question that it decides" gone "$(state_of "$((last + 1))")"
+is "a question" waiting "$(state_of "$last")"
 gives "stop" 0 "$hutch" stop box
-is "  outlives the machine's run" waiting "$(state_of 11)"
+is "  outlives the machine's run" waiting "$(state_of "$last")"
 gives "start" 0 "$hutch" start box
 gives "rm" 0 "$hutch" rm box --yes
-is "  but not the project" not-found "$(request 11 | code)"
-is "  of which it is said that it is gone" 1 "$(events approval.gone | grep -c '^#11 ')"
+is "  but not the project" not-found "$(request "$last" | code)"
+is "  of which it is said that it is gone" 1 "$(events approval.gone | grep -c "^#$last ")"
 the_end
