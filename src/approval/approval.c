@@ -154,11 +154,11 @@ static void attach(struct approval_item *item, struct approval_waiter *waiter)
 
 /* What is asked now, in place of what was asked before under the same key. The same act for the same session
  * keeps its text: a program that tries again does not change the question under its reader. */
-static void renew(struct approval_item *item, const struct approval_ask *ask)
+static void renew(struct approval_item *item, const struct approval_ask *ask, bool force)
 {
     struct approval_request *request = &item->request;
 
-    if (approval_same(request->subject, ask->subject) && approval_same(request->boot, ask->boot) &&
+    if (!force && approval_same(request->subject, ask->subject) && approval_same(request->boot, ask->boot) &&
         approval_same(request->session, ask->session) && request->generation == ask->generation &&
         request->tier == ask->tier && request->scopes == ask->scopes)
         return;
@@ -187,7 +187,7 @@ static void join(struct approval *approval, struct approval_item *item, const st
 {
     item->request.attempts++;
     if (!item->request.waiters)
-        renew(item, ask);
+        renew(item, ask, false);
     if (!stands(item))
         hold(approval, item, ask);
     attach(item, waiter);
@@ -197,7 +197,7 @@ static void join(struct approval *approval, struct approval_item *item, const st
 }
 
 /* A new question, written down before it counts. NULL: it could not be. */
-static struct approval_item *open_new(struct approval *approval, const struct approval_ask *ask)
+static struct approval_item *open_new(struct approval *approval, const struct approval_ask *ask, bool held)
 {
     struct approval_item *item = xnew(struct approval_item);
     struct approval_request *request = &item->request;
@@ -218,7 +218,10 @@ static struct approval_item *open_new(struct approval *approval, const struct ap
     request_copy(request, &from);
     request->asked_ms = approval_now(approval);
     request_bind(request);
-    hold(approval, item, ask);
+    if (held)
+        hold(approval, item, ask);
+    else
+        set_state(approval, item, APPROVAL_WAITING);
     TAILQ_INSERT_TAIL(&approval->items, item, link);
     if (save(approval, item, NULL) < 0 ||
         approval->ops.journal("approval.ask", request, approval->user, NULL) < 0) {
@@ -229,7 +232,8 @@ static struct approval_item *open_new(struct approval *approval, const struct ap
         item_free(approval, item);
         return NULL;
     }
-    quota_count(approval, request);
+    if (held)
+        quota_count(approval, request);
     return item;
 }
 
@@ -257,7 +261,7 @@ bool approval_ask(struct approval *approval, const struct approval_ask *ask, str
         *ret_outcome = (struct approval_outcome){.verdict = APPROVAL_QUOTA};
         return false;
     }
-    if (!(item = open_new(approval, ask))) {
+    if (!(item = open_new(approval, ask, true))) {
         *ret_outcome = (struct approval_outcome){.verdict = APPROVAL_FAILED};
         return false;
     }
@@ -265,6 +269,33 @@ bool approval_ask(struct approval *approval, const struct approval_ask *ask, str
     approval->ops.changed(&item->request, approval->user);
     wake(approval);
     return true;
+}
+
+int64_t approval_put(struct approval *approval, const struct approval_ask *ask)
+{
+    struct approval_item *item = find_open(approval, ask);
+    bool fresh = !item;
+
+    if (strlen(ask->fields) > APPROVAL_FIELDS_MAX || (fresh && !(item = open_new(approval, ask, false))))
+        return 0;
+    if (!fresh) {
+        item->request.attempts++;
+        renew(item, ask, true);
+        if (save(approval, item, NULL) < 0 ||
+            approval->ops.journal("approval.ask", &item->request, approval->user, NULL) < 0)
+            return 0;
+    }
+    approval->ops.changed(&item->request, approval->user);
+    return item->request.id;
+}
+
+const struct approval_request *approval_find_key(struct approval *approval, const char *project,
+                                                 const char *verb, const char *key)
+{
+    const struct approval_ask ask = {.project = project, .verb = verb, .key = key};
+    const struct approval_item *item = find_open(approval, &ask);
+
+    return item ? &item->request : NULL;
 }
 
 int64_t approval_waiter_id(const struct approval_waiter *waiter)

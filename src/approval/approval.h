@@ -164,6 +164,13 @@ struct approval_ask {
  * changes (new digest, new nonce). So the key must hold all that is said yes to. */
 bool approval_ask(struct approval *approval, const struct approval_ask *ask, struct approval_waiter *waiter,
                   struct approval_outcome *ret_outcome);
+/* Puts a question for which nobody stands still: it is WAITING at once, without hold, freeze or quota (the
+ * caller has its own). An open one with the same project, verb and key becomes this one: new digest and
+ * nonce. Returns its number; 0: it could not be written down. */
+int64_t approval_put(struct approval *approval, const struct approval_ask *ask);
+/* The open one of a project with this verb and key, or NULL. */
+const struct approval_request *approval_find_key(struct approval *approval, const char *project,
+                                                 const char *verb, const char *key);
 /* The number of the request that it waits for; 0: for none. */
 int64_t approval_waiter_id(const struct approval_waiter *waiter);
 /* The act is no more (its stream or process ended). Without a waiter left a HELD or FROZEN request is GONE.

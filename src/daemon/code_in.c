@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "daemon/git_out.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
 #include "repo/repo.h"
@@ -284,6 +285,8 @@ static int bring(struct code_in *code, struct fetched *fetched, struct error **e
                           json_pack("{s:s, s:s}", "head", head, "format", format), PREPARE_MS, NULL, err);
     if (rc == 0 && *fetched->commit)
         rc = push(work, row->name, fetched, err);
+    if (rc == 0)
+        rc = git_out_prepare(work->daemon, work->r.id, row->name, fetched->mirror, format, err);
     if (rc == 0) {
         job_progress(work->job, "repos", 0, 0, NULL, "%s: writing the work tree", row->name);
         rc =

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "daemon/events.h"
 #include "daemon/host.h"
+#include "daemon/git_out.h"
 #include "daemon/inbox.h"
 #include "daemon/machine.h"
 #include "daemon/server.h"
@@ -79,6 +80,8 @@ int daemon_create(struct paths *paths, struct daemon **ret_daemon, struct error 
     if (rc == 0)
         rc = inbox_egress_create(daemon, err);
     if (rc == 0)
+        git_out_create(daemon);
+    if (rc == 0)
         daemon->events = events_create(daemon);
     if (rc == 0)
         daemon->ways = ways_create(daemon);
@@ -105,6 +108,7 @@ void daemon_destroy(struct daemon *daemon)
     attachments_destroy(daemon->attachments);
     ways_destroy(daemon->ways);
     inbox_egress_destroy(daemon);
+    git_out_destroy(daemon);
     inbox_destroy(daemon->inbox);
     events_destroy(daemon->events);
     jobs_destroy(daemon->jobs);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "daemon/git_out.h"
 #include "daemon/inbox.h"
 
 #include <string.h>
@@ -86,6 +87,7 @@ static void on_end(const struct wmsg_item *item, const struct error *err, void *
     }
     note_end(watched, err ? NULL : &item->u.session);
     inbox_ended(watched->daemon->inbox, watched->project, watched->row.id);
+    git_out_session_ended(watched->daemon, watched->project);
     free_watched(watched);
 }
 

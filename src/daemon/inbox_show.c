@@ -46,6 +46,9 @@ static const char *consequence(const struct approval_request *request, const jso
 
     if (!strcmp(request->verb, "PRIVATE"))
         return "programs in the machine reach a computer of your own network";
+    if (!strcmp(request->verb, "PUSH"))
+        return "commits that were made in the machine become a branch of your own repository; your work tree "
+               "stays";
     if (!strcmp(request->verb, "UPLOAD"))
         return "more bytes leave the machine than the limit lets by itself";
     if (!strcmp(request->verb, "REQUEST"))
@@ -66,6 +69,8 @@ static char *effect_of(const struct approval_request *request, enum approval_sco
 
     switch (scope) {
     case APPROVAL_ONCE:
+        if (!strcmp(request->verb, "PUSH"))
+            return xasprintf("lands it as a branch hutch/%s/… of your repository", name);
         if (flow_alone)
             return xstrdup(request->waiters ? "the connection that waits goes on"
                                             : "the next one like it goes on, within 24 hours");
@@ -103,10 +108,12 @@ static json_t *answers(const struct approval_request *request, const char *name,
             set(one, "rule", json_string(rule));
         json_array_append_new(list, one);
     }
-    json_array_append_new(list,
-                          json_pack("{s:s, s:s}", "verdict", "deny", "does",
-                                    "what waits is refused, and the same of that session is not asked again "
-                                    "for 10 minutes"));
+    json_array_append_new(
+        list, json_pack("{s:s, s:s}", "verdict", "deny", "does",
+                        !strcmp(request->verb, "PUSH")
+                            ? "it lands nowhere; the commits stay in the quarantine, the agent is told why"
+                            : "what waits is refused, and the same of that session is not asked again "
+                              "for 10 minutes"));
     return list;
 }
 

@@ -381,6 +381,17 @@ struct job *job_find(struct jobs *jobs, const char *name, const struct job_kind 
     return NULL;
 }
 
+struct job *job_waiting(struct jobs *jobs, const char *name, const struct job_kind *kind)
+{
+    struct lane *lane = find_lane(jobs, name);
+
+    for (struct job *job = lane ? lane->first->next : NULL; job; job = job->next) {
+        if (job->kind == kind && !job->cancel)
+            return job;
+    }
+    return NULL;
+}
+
 bool job_waits(struct jobs *jobs, const char *name, const struct job_kind *kind)
 {
     struct lane *lane = find_lane(jobs, name);

@@ -39,6 +39,8 @@ struct job *job_submit(struct jobs *jobs, const char *lane, const struct job_kin
 struct job *job_find(struct jobs *jobs, const char *lane, const struct job_kind *kind);
 /* A job of this kind waits in the lane (the running one does not count). */
 bool job_waits(struct jobs *jobs, const char *lane, const struct job_kind *kind);
+/* One of this kind that waits in the lane and has not been cancelled, or NULL. */
+struct job *job_waiting(struct jobs *jobs, const char *lane, const struct job_kind *kind);
 /* The job that runs in the lane, or NULL. */
 struct job *job_running(struct jobs *jobs, const char *lane);
 /* Cancels the jobs of a kind in a lane: the running one at its next look, the waiting ones before they begin.

@@ -1,3 +1,4 @@
+#include "daemon/git_asked.h"
 #include "daemon/inbox.h"
 #include "daemon/inbox_egress.h"
 #include "daemon/inbox_grants.h"
@@ -225,6 +226,7 @@ static void do_withdraw(const struct flow *flow, void *user)
     struct way *way = user;
 
     inbox_egress_withdraw(way->daemon, way->flows, flow);
+    git_out_gone(way->daemon, way->flows, flow->id);
 }
 
 static void do_time(int64_t *ret_ms, int64_t *ret_s, void *user)
@@ -241,6 +243,13 @@ static void do_wait(uint64_t flow, uint64_t request_id, void *user)
     inbox_egress_wait(way->daemon, way->id, way->flows, flow, request_id);
 }
 
+static void do_git(uint64_t flow, enum flow_git what, const char *repo, void *user)
+{
+    struct way *way = user;
+
+    git_out_asked(way->daemon, way->id, way->flows, flow, what, repo);
+}
+
 static const struct flow_ops way_ops = {
     .send = do_send,
     .resolve = do_resolve,
@@ -255,6 +264,7 @@ static const struct flow_ops way_ops = {
     .withdraw = do_withdraw,
     .time = do_time,
     .wait = do_wait,
+    .git = do_git,
 };
 
 /* A row was written, or was not: then nothing is allowed until one is. */

@@ -74,7 +74,7 @@ struct flow {
     uint64_t request_id; /* of the question, 0 */
     struct grant grant;  /* verdict.grant points here */
     /* ---- flow.c's own ---- */
-    bool reserved; /* N.request.hutch.internal */
+    bool reserved; /* N.request.hutch.internal, REPO.push and REPO.fetch of it */
     bool answered; /* a person allowed this very flow */
     bool recorded; /* the open row was written: it needs a close row */
     bool resolving;
@@ -84,6 +84,8 @@ struct flow {
     int64_t taken_s;        /* the time of the first taking */
     const char *end_reason; /* why hutchd ended it: a fixed code, or NULL */
 };
+
+enum flow_git { FLOW_GIT_PUSH, FLOW_GIT_FETCH };
 
 enum flow_question {
     FLOW_ASK_NOTHING,
@@ -147,6 +149,10 @@ struct flow_ops {
     void (*time)(int64_t *ret_ms, int64_t *ret_s, void *user);
     /* N.request.hutch.internal: flows_reply when request N is answered. May be NULL: unknown number. */
     void (*wait)(uint64_t flow, uint64_t request_id, void *user);
+    /* REPO.push.hutch.internal, REPO.fetch.hutch.internal: flows_reply when the host has done it. May be
+     * NULL.
+     */
+    void (*git)(uint64_t flow, enum flow_git what, const char *repo, void *user);
 };
 
 /* How a question was answered. */
@@ -185,7 +191,7 @@ void flows_recorded(struct flows *flows, uint64_t flow, bool written);
 /* Takes over result->fd. */
 void flows_dialed(struct flows *flows, uint64_t flow, const struct dial_result *result);
 void flows_answer(struct flows *flows, uint64_t flow, const struct flow_answer *answer);
-/* Answers N.request.hutch.internal with JSON. */
+/* Answers a reserved name with JSON. */
 void flows_reply(struct flows *flows, uint64_t flow, const char *body);
 /* Ends a flow by hand ("close" on the screen). false: there is none. */
 bool flows_cut(struct flows *flows, uint64_t flow, const char *reason);

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #define REQUEST_SUFFIX ".request.hutch.internal"
+#define PUSH_SUFFIX    ".push.hutch.internal"
+#define FETCH_SUFFIX   ".fetch.hutch.internal"
 #define REQUEST_PORT   80
+#define REPO_NAME_MAX  32
 
 bool flow_decide(const struct policy *policy, const char *authority, size_t len, enum proto proto,
                  const char *project, const char *session, const struct grant *grants, size_t grant_count,
@@ -61,6 +64,41 @@ static bool request_number(const struct request *request, uint64_t *ret_number)
     return true;
 }
 
+/* REPO.push.hutch.internal:80 and REPO.fetch.hutch.internal:80: git in the machine has pushed, or is about to
+ * fetch. */
+static bool git_question(const struct request *request, enum flow_git *ret_what,
+                         char ret_repo[REPO_NAME_MAX + 1])
+{
+    static const struct {
+        const char *suffix;
+        enum flow_git what;
+    } names[] = {{PUSH_SUFFIX, FLOW_GIT_PUSH}, {FETCH_SUFFIX, FLOW_GIT_FETCH}};
+    const char *text = request->host.text;
+    size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+    if (request->port != REQUEST_PORT || request->host.kind != HOST_NAME || !len || len > REPO_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < countof(names); i++) {
+        if (strcmp(text + len, names[i].suffix) != 0)
+            continue;
+        *ret_what = names[i].what;
+        snprintf(ret_repo, REPO_NAME_MAX + 1, "%.*s", (int)len, text);
+        return true;
+    }
+    return false;
+}
+
+static void ask_git(struct flows *flows, struct flow *flow, enum flow_git what, const char *repo)
+{
+    flow->reserved = true;
+    flow->state = FLOW_STATE_HELD;
+    flows->held++;
+    if (flows->ops->git && flows->held <= FLOWS_HELD_MAX)
+        flows->ops->git(flow->id, what, repo, flows->user);
+    else
+        flows_reply(flows, flow->id, "{\"error\":\"the host is busy\"}");
+}
+
 static void wait_for_request(struct flows *flows, struct flow *flow, uint64_t number)
 {
     flow->reserved = true;
@@ -80,6 +118,8 @@ static void wait_for_request(struct flows *flows, struct flow *flow, uint64_t nu
 
 bool flow_begin(struct flows *flows, const struct wmsg_flow_ask *ask)
 {
+    char repo[REPO_NAME_MAX + 1];
+    enum flow_git what;
     uint64_t number;
 
     if (ask->flow <= flows->last_id)
@@ -107,6 +147,8 @@ bool flow_begin(struct flows *flows, const struct wmsg_flow_ask *ask)
         flow_refuse(flows, flow, NULL);
     } else if (flow->parsed && request_number(&flow->request, &number)) {
         wait_for_request(flows, flow, number);
+    } else if (flow->parsed && git_question(&flow->request, &what, repo)) {
+        ask_git(flows, flow, what, repo);
     } else {
         flow_judge_new(flows, flow);
     }

@@ -47,6 +47,7 @@ const struct route *api_find(const char *method, const char *target, struct erro
     X("POST", "/v1/git/*/receive-pack", ROUTE_BYTES, git_receive_pack)                                       \
     X("POST", "/v1/git/*/upload-pack", ROUTE_BYTES, git_upload_pack)                                         \
     X("POST", "/v1/git/*/checkout", ROUTE_JSON, git_checkout)                                                \
+    X("POST", "/v1/git/*/collect", ROUTE_JSON, git_collect)                                                  \
     X("POST", "/v1/tcp/*", ROUTE_BYTES, tcp_connect)                                                         \
     X("GET", "/v1/package-hosts", ROUTE_NONE, package_hosts_list)
 

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "guest/api.h"
+#include "guest/push_hook.h"
 #include "guest/run.h"
 #include "guest/task.h"
 #include "guest/user.h"
@@ -169,6 +170,7 @@ static int prepare(struct call *call, json_t **ret, struct error **err)
     if (rc)
         return rc;
     place_link_helper(place);
+    push_hook_link(place);
     rc = file_exists(path) ? adopt_bare(place, path, name, head, format, err)
                            : make_bare(place, user, path, head + strlen("refs/heads/"), format, err);
     if (!rc)

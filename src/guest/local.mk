@@ -18,9 +18,10 @@ hutch_guest_SOURCES = \
 	%D%/flow.c %D%/flow.h %D%/flow_internal.h %D%/flow_refuse.c %D%/flows.c \
 	%D%/claim.c %D%/claim.h %D%/claim_proc.c %D%/denials.c %D%/denials.h \
 	%D%/stub.c %D%/stub.h %D%/stub_internal.h %D%/stub_names.c %D%/wait.c %D%/wait.h \
+	%D%/host_ask.c %D%/host_ask.h %D%/push_hook.c %D%/push_hook.h \
 	%D%/task.c %D%/task.h %D%/task_as.c \
 	%D%/file_job.c %D%/file_job.h \
-	%D%/files.c %D%/git.c %D%/tcp.c \
+	%D%/files.c %D%/git.c %D%/git_collect.c %D%/tcp.c \
 	%D%/remote.c %D%/remote.h \
 	%D%/health.c %D%/health.h %D%/clock.c %D%/identity.c %D%/grow.c %D%/power.c \
 	%D%/ring.c %D%/ring.h \

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "guest/push_hook.h"
 #include "guest/remote.h"
 #include "guest/serve.h"
 #include "guest/session.h"
@@ -60,6 +61,10 @@ int main(int argc, char **argv)
         return supervise_begin(argc, argv);
     if (!strcmp(base, "git-remote-hutch"))
         return remote_main(argc, argv);
+    if (!strcmp(base, "update"))
+        return push_hook_update(argc, argv);
+    if (!strcmp(base, "post-receive"))
+        return push_hook_told(argc, argv);
     log_init("hutch-guest");
     for (size_t i = 0; argc > 1 && i < countof(subcommands); i++) {
         if (strcmp(subcommands[i].name, argv[1]) != 0)

@@ -4,7 +4,10 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/text.h"
+#include "guest/host_ask.h"
 #include "guest/place.h"
+#include "guest/push_hook.h"
 #include "guest/user.h"
 
 #include <errno.h>
@@ -13,6 +16,8 @@
 #include <sys/stat.h>
 
 #define LINE_MAX_BYTES 1024
+#define REFRESH_S      60
+#define WORDS_SHOWN    400
 
 /* One line of git, byte by byte: what follows belongs to the program that we become. False at the end. */
 static bool read_line(char line[LINE_MAX_BYTES])
@@ -69,8 +74,30 @@ static void leave_work_tree(void)
         unsetenv(names[i]);
 }
 
-static int connect_service(const char *service, const char *repository)
+/* The host may have news: they come into the repository before it is read. One that does not answer costs the
+ * news alone. */
+static void refresh(const char *name)
 {
+    autofree char *host = xasprintf("%s.fetch.hutch.internal", name);
+    auto(error) struct error *err = NULL;
+    auto(json) json_t *body = NULL;
+    struct text safe;
+    int status = 0;
+
+    if (host_ask(host, REFRESH_S, &status, &body, &err))
+        return; /* there is no way out at all, which others say */
+    const char *why = status == 200 ? host_ask_word(body, "error", "")
+                                    : host_ask_word(body, "reason", "the host does not answer");
+    text_init(&safe, why, strlen(why), WORDS_SHOWN, TEXT_DEFAULT);
+    if (safe.len)
+        fprintf(stderr, "hutch: not refreshed: %s\n", safe.bytes);
+    text_finish(&safe);
+}
+
+static int connect_service(const char *service, const char *name, const char *repository)
+{
+    autofree char *hooks_folder = push_hook_folder(place_state_from_environment());
+    autofree char *hooks = xasprintf("core.hooksPath=%s", hooks_folder);
     autofree char *safe = xasprintf("safe.directory=%s", repository);
     auto(error) struct error *err = NULL;
 
@@ -81,9 +108,11 @@ static int connect_service(const char *service, const char *repository)
         return 1;
     }
     leave_work_tree();
+    if (!strcmp(service, "git-upload-pack"))
+        refresh(name);
     if (fd_write_all(1, "\n", 1, NULL))
         return 1;
-    execlp("git", "git", "-c", safe, service + strlen("git-"), repository, (char *)NULL);
+    execlp("git", "git", "-c", safe, "-c", hooks, service + strlen("git-"), repository, (char *)NULL);
     fprintf(stderr, "git-remote-hutch: cannot run git: %s\n", strerror(errno));
     return 1;
 }
@@ -108,7 +137,7 @@ int remote_main(int argc, char **argv)
             if (fd_write_all(1, "connect\n\n", 9, NULL))
                 return 1;
         } else if (!strncmp(line, "connect ", 8)) {
-            return connect_service(line + 8, repository);
+            return connect_service(line + 8, argv[2], repository);
         } else {
             fprintf(stderr, "git-remote-hutch: unknown command '%s'\n", line);
             return 1;

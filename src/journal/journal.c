@@ -43,7 +43,7 @@ static const char schema[] =
     "PRAGMA user_version = 1;"
     "COMMIT;";
 
-int store_error(sqlite3 *db, const char *path, struct error **err)
+int store_fail(sqlite3 *db, const char *path, struct error **err)
 {
     enum error_code code = ERROR_IO;
     int primary = sqlite3_errcode(db) & 0xff;
@@ -67,7 +67,7 @@ int store_open_reader(const char *path, sqlite3 **ret_db, struct error **err)
     if (!file_exists(path))
         return error_set(err, ERROR_NOT_FOUND, "there is no journal \"%s\"", path);
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-        return store_error(db, path, err);
+        return store_fail(db, path, err);
     sqlite3_busy_timeout(db, BUSY_MS);
     /* Somebody may have put views, functions or virtual tables into it. */
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -80,10 +80,10 @@ int store_read_id(sqlite3 *db, const char *path, uint8_t ret_id[HASH_SIZE], stru
 {
     auto(stmt) sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key = 'id'", -1, &stmt, NULL) != SQLITE_OK)
-        return store_error(db, path, err);
+        return store_fail(db, path, err);
     int step = sqlite3_step(stmt);
     if (step != SQLITE_ROW && step != SQLITE_DONE)
-        return store_error(db, path, err);
+        return store_fail(db, path, err);
     if (step == SQLITE_DONE ||
         !hash_from_hex((const char *)sqlite3_column_text(stmt, 0), sqlite3_column_bytes(stmt, 0), ret_id))
         return error_set(err, ERROR_CORRUPT, "journal \"%s\" has no id", path);
@@ -94,7 +94,7 @@ static int execute(struct journal *journal, const char *sql, struct error **err)
 {
     if (sqlite3_exec(journal->writer, sql, NULL, NULL, NULL) == SQLITE_OK)
         return 0;
-    int rc = store_error(journal->writer, journal->path, err);
+    int rc = store_fail(journal->writer, journal->path, err);
     if (!sqlite3_get_autocommit(journal->writer))
         sqlite3_exec(journal->writer, "ROLLBACK", NULL, NULL, NULL);
     return rc;
@@ -106,7 +106,7 @@ static int read_version(struct journal *journal, int *ret_version, struct error 
     auto(stmt) sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v2(journal->writer, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK ||
         sqlite3_step(stmt) != SQLITE_ROW)
-        return store_error(journal->writer, journal->path, err);
+        return store_fail(journal->writer, journal->path, err);
     *ret_version = sqlite3_column_int(stmt, 0);
     return 0;
 }
@@ -142,13 +142,13 @@ static int read_last(struct journal *journal, struct error **err)
     auto(stmt) sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v2(journal->writer, "SELECT seq, hash FROM event ORDER BY seq DESC LIMIT 1", -1,
                            &stmt, NULL) != SQLITE_OK)
-        return store_error(journal->writer, journal->path, err);
+        return store_fail(journal->writer, journal->path, err);
     int step = sqlite3_step(stmt);
     if (step == SQLITE_DONE) {
         journal->last_seq = 0;
         memcpy(journal->last_hash, journal->id, HASH_SIZE);
     } else if (step != SQLITE_ROW) {
-        return store_error(journal->writer, journal->path, err);
+        return store_fail(journal->writer, journal->path, err);
     } else {
         journal->last_seq = sqlite3_column_int64(stmt, 0);
         /* A damaged last row does not stop the log: verify finds it, and the chain goes on from zeros. */
@@ -195,7 +195,7 @@ static int catch_up(struct journal *journal, struct error **err)
         return 0;
     if (sqlite3_prepare_v2(journal->writer, "SELECT hash FROM event WHERE seq = ?", -1, &stmt, NULL) !=
         SQLITE_OK)
-        return store_error(journal->writer, journal->path, err);
+        return store_fail(journal->writer, journal->path, err);
     for (; next <= journal->last_seq; next += ANCHOR_ROWS) {
         uint8_t hash[HASH_SIZE];
         sqlite3_bind_int64(stmt, 1, next);
@@ -239,7 +239,7 @@ static int open_writer(struct journal *journal, struct error **err)
     close(fd);
     if (sqlite3_open_v2(journal->path, &journal->writer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
-        return store_error(journal->writer, journal->path, err);
+        return store_fail(journal->writer, journal->path, err);
     sqlite3_busy_timeout(journal->writer, BUSY_MS);
     sqlite3_db_config(journal->writer, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     int rc =
@@ -256,7 +256,7 @@ static int open_writer(struct journal *journal, struct error **err)
     if (sqlite3_prepare_v3(journal->writer,
                            "INSERT INTO event(" EVENT_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                            -1, SQLITE_PREPARE_PERSISTENT, &journal->insert, NULL) != SQLITE_OK)
-        return store_error(journal->writer, journal->path, err);
+        return store_fail(journal->writer, journal->path, err);
     return 0;
 }
 
@@ -378,7 +378,7 @@ static int insert_record(struct journal *journal, const struct record *record, c
     bind_field(stmt, COLUMN_DATA, &record->data);
     bind_field(stmt, COLUMN_PREV, &(struct field){prev, HEX_SIZE - 1});
     bind_field(stmt, COLUMN_HASH, &(struct field){hash, HEX_SIZE - 1});
-    int rc = sqlite3_step(stmt) == SQLITE_DONE ? 0 : store_error(journal->writer, journal->path, err);
+    int rc = sqlite3_step(stmt) == SQLITE_DONE ? 0 : store_fail(journal->writer, journal->path, err);
     sqlite3_reset(stmt);
     sqlite3_clear_bindings(stmt);
     return rc;

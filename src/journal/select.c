@@ -104,7 +104,7 @@ static int run_query(struct journal *journal, const struct journal_query *query,
     autofree char *sql = query->each ? each_text(query) : query_text(query);
     auto(stmt) sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v2(journal->reader, sql, -1, &stmt, NULL) != SQLITE_OK)
-        return store_error(journal->reader, journal->path, err);
+        return store_fail(journal->reader, journal->path, err);
     bind_number(stmt, ":after", query->after_seq);
     bind_number(stmt, ":before", query->before_seq);
     bind_text(stmt, ":project", query->project);
@@ -126,7 +126,7 @@ static int run_query(struct journal *journal, const struct journal_query *query,
         if (!fn(&event, user))
             return 0;
     }
-    return step == SQLITE_DONE ? 0 : store_error(journal->reader, journal->path, err);
+    return step == SQLITE_DONE ? 0 : store_fail(journal->reader, journal->path, err);
 }
 
 int journal_select(struct journal *journal, const struct journal_query *query,

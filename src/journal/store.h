@@ -108,7 +108,7 @@ int store_open_reader(const char *path, sqlite3 **ret_db, struct error **err);
 /* The id of the file: the prev of its first row. */
 int store_read_id(sqlite3 *db, const char *path, uint8_t ret_id[HASH_SIZE], struct error **err);
 /* Sets the error of a failed SQLite call; NO_SPACE, CORRUPT, BUSY or IO. */
-int store_error(sqlite3 *db, const char *path, struct error **err);
+int store_fail(sqlite3 *db, const char *path, struct error **err);
 AUTO_DEFINE(stmt, sqlite3_stmt *, sqlite3_finalize);
 AUTO_DEFINE(database, sqlite3 *, sqlite3_close);
 

@@ -195,14 +195,14 @@ static int check_rows(struct verify *v, const char *path, struct error **err)
             SQLITE_OK ||
         sqlite3_prepare_v2(v->db, "SELECT " EVENT_COLUMNS " FROM event NOT INDEXED ORDER BY seq", -1, &stmt,
                            NULL) != SQLITE_OK)
-        return store_error(v->db, path, err);
+        return store_fail(v->db, path, err);
     int step;
     while ((step = sqlite3_step(stmt)) == SQLITE_ROW)
         check_row(v, stmt);
     if (step == SQLITE_DONE)
         return 0;
     if ((step & 0xff) != SQLITE_CORRUPT)
-        return store_error(v->db, path, err);
+        return store_fail(v->db, path, err);
     report(v, DAMAGE_EDITED, v->last_seq + 1, "the database cannot be read behind row %lld: %s",
            (long long)v->last_seq, sqlite3_errmsg(v->db));
     return 0;

@@ -1,4 +1,5 @@
-/* git.h: runs one git command by argv, with progress from its stderr and cancellation. Private to src/repo.
+/* git.h: runs one git command by argv, with progress from its stderr and cancellation. Private to src/repo,
+ * but for git_own.
  */
 #ifndef HUTCH_REPO_GIT_H
 #define HUTCH_REPO_GIT_H

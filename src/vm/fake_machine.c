@@ -133,7 +133,8 @@ static void run(struct relay relays[PORTS], int guest_process)
 static int start_guest(const char *program, const char *console, const char *folder, pid_t *ret_pid,
                        struct error **err)
 {
-    const char *argv[] = {program, "serve", "--ports", folder, NULL};
+    const char *net = getenv("HUTCH_FAKE_NET"); /* "listen": with its proxy */
+    const char *argv[] = {program, "serve", "--ports", folder, net ? "--net" : NULL, net, NULL};
     autoclose int log = open(console, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (log < 0)
         return error_set_errno(err, errno, "cannot open \"%s\"", console);

@@ -167,6 +167,14 @@ static void do_wait(uint64_t flow, uint64_t request_id, void *user)
     ((struct world *)user)->waits = request_id;
 }
 
+static void do_git(uint64_t flow, enum flow_git what, const char *repo, void *user)
+{
+    struct world *w = user;
+
+    (void)flow;
+    snprintf(w->git, sizeof(w->git), "%s %s", what == FLOW_GIT_PUSH ? "push" : "fetch", repo);
+}
+
 const struct flow_ops world_ops = {
     .send = do_send,
     .resolve = do_resolve,
@@ -179,6 +187,7 @@ const struct flow_ops world_ops = {
     .ask = do_ask,
     .withdraw = do_withdraw,
     .wait = do_wait,
+    .git = do_git,
 };
 
 struct world *world_open(const char *proxy)

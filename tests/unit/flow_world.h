@@ -65,6 +65,7 @@ struct world {
     size_t alerts;
     char last_alert[512];
     uint64_t waits;
+    char git[64]; /* "push REPO", "fetch REPO": the last */
     struct address own[4];
     int own_count;
 };

@@ -479,6 +479,56 @@ static void test_away_stores(void **state)
     approval_destroy(w.approval);
 }
 
+/* A push: nobody stands still for it, and it freezes nothing. What comes under its key later is what is asked
+ * then. */
+static void test_put(void **state)
+{
+    struct world w;
+    struct approval_ask ask = {.project = "p",
+                               .boot = "b",
+                               .session = "",
+                               .verb = "PUSH",
+                               .key = "shop refs/heads/x",
+                               .subject = "shop x, 1 commit",
+                               .fields = "{\"new\":\"1\"}",
+                               .owner = "git",
+                               .scopes = 1u << APPROVAL_ONCE};
+    char digest[65];
+    auto(error) struct error *err = NULL;
+
+    world_create(&w);
+    w.attending = true;
+    for (int i = 0; i < 2 * APPROVAL_OPEN_MAX; i++) { /* no quota of questions */
+        char key[16];
+        snprintf(key, sizeof(key), "key %d", i);
+        ask.key = key;
+        assert_int_equal(approval_put(w.approval, &ask), i + 1);
+    }
+    ask.key = "shop refs/heads/x";
+    int64_t id = approval_put(w.approval, &ask);
+    assert_int_equal(id, 2 * APPROVAL_OPEN_MAX + 1);
+    pass(&w, APPROVAL_HOLD_MS);
+    assert_int_equal(w.freezes, 0);
+    assert_int_equal(approval_find(w.approval, id)->state, APPROVAL_WAITING);
+    assert_ptr_equal(approval_find_key(w.approval, "p", "PUSH", ask.key), approval_find(w.approval, id));
+    assert_null(approval_find_key(w.approval, "other", "PUSH", ask.key));
+
+    memcpy(digest, approval_find(w.approval, id)->digest, sizeof(digest));
+    ask.fields = "{\"new\":\"2\"}"; /* the same subject, other commits */
+    assert_int_equal(approval_put(w.approval, &ask), id);
+    assert_string_not_equal(approval_find(w.approval, id)->digest, digest);
+    struct approval_answer old = {.id = id,
+                                  .allow = true,
+                                  .digest = digest,
+                                  .nonce = approval_find(w.approval, id)->nonce,
+                                  .by = "uid 1000"};
+    assert_int_equal(approval_answer(w.approval, &old, &err), -(int)ERROR_CHANGES);
+    assert_int_equal(w.applied, 0);
+    assert_int_equal(answer(&w, id, true, APPROVAL_ONCE, NULL, NULL), 0);
+    assert_int_equal(w.applied, 1);
+    approval_destroy(w.approval);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_digest),
         cmocka_unit_test(test_resolved),
         cmocka_unit_test(test_away_stores),
+        cmocka_unit_test(test_put),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -470,6 +470,16 @@ static void reserved_names(void **state)
     flows_reply(w->flows, flow, "{\"request\":31,\"verdict\":\"allow\"}");
     assert_true(w->heard[flow].replied);
     assert_true(w->heard[world_ask(w, "31.request.hutch.internal:443")].refused);
+    flow = world_ask(w, "shop.push.hutch.internal:80");
+    assert_string_equal(w->git, "push shop");
+    flows_reply(w->flows, flow, "{}");
+    assert_true(w->heard[flow].replied);
+    world_ask(w, "my-shop.fetch.hutch.internal:80");
+    assert_string_equal(w->git, "fetch my-shop");
+    assert_true(w->heard[world_ask(w, "shop.push.hutch.internal:443")].refused);
+    assert_true(w->heard[world_ask(w, "a.b.push.hutch.internal:80")].refused);
+    assert_true(w->heard[world_ask(w, "push.hutch.internal:80")].refused);
+    assert_string_equal(w->git, "fetch my-shop");
     world_close(w);
 }
 

@@ -1,0 +1,95 @@
+#!/bin/bash
+# Git out of a machine with the fake host and the real hutch-guest: what an agent pushes waits for review, what it did not push
+# comes out too, a deletion is refused, the host's commits go in.
+# shellcheck source-path=SCRIPTDIR source=fake_lib.sh
+. "$(dirname "$0")/fake_lib.sh"
+for tool in git sqlite3; do
+    command -v $tool >/dev/null || { echo "1..0 # SKIP $tool is missing"; exit 77; }
+done
+export GIT_CONFIG_GLOBAL=$home/gitconfig GIT_CONFIG_NOSYSTEM=1
+printf '[user]\n\tname = a\n\temail = a@b.example\n[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n' >"$home/gitconfig"
+hutch=$build/hutch src=$home/shop tree=$home/tree
+in_tree() { timeout 120 "$hutch" exec box -w "$tree" -e "GIT_CONFIG_GLOBAL=$home/gitconfig" -e "HUTCH_GUEST_PROXY=$proxy" -- git "$@" 2>&1 </dev/null; }
+requests() { api GET /v1/requests | jq -r '[.kind,.subject,.class] | join("|")'; }
+quarantine() { git --git-dir "$home"/data/projects/*/quarantine/shop.git "$@"; }
+
+git init -q "$src" && echo 1 >"$src/file" && git -C "$src" add -A && git -C "$src" commit -qm one
+start_daemon HUTCH_FAKE_NET=listen
+make_base
+up box >/dev/null
+id=$(api GET /v1/projects/box | jq -r .id)
+commit=$(git -C "$src" rev-parse HEAD)
+stop_daemon
+sqlite3 "$home/state/state.db" "UPDATE projects SET user='$(id -un)';
+    INSERT INTO repos SELECT id, 0, 'shop', '$src', NULL, 'refs/heads/main', '$commit', '$tree', 1 FROM projects"
+start_daemon HUTCH_FAKE_NET=listen
+guest_up() { [ "$(api GET /v1/projects/box | jq -r .guest.up)" = true ]; }
+ok "the machine is up" within 20 guest_up
+ports=$home/run/p/$id/g
+proxy=127.0.0.1:$(jq .proxy "$ports/net.json")
+bare=$ports/state/git/shop.git
+mkdir -p "$ports/state/git" "$ports/state/hooks"
+ln -sf "$build/hutch-guest" "$ports/state/hooks/update" && ln -sf "$build/hutch-guest" "$ports/state/hooks/post-receive"
+git clone -q --bare "$src" "$bare" && git clone -q "$bare" "$tree" && git -C "$tree" remote set-url origin hutch::shop
+
+out=$(in_tree commit -q --allow-empty -m two && in_tree push origin HEAD:fix)
+like "a push is told to the host" 'remote: hutch has it, waiting for review as #1 \(refs/heads/fix\)' "$out"
+is "  and asked about" "PUSH|shop fix, 1 commit|routine" "$(requests)"
+is "  its tip is kept" "$(git -C "$tree" rev-parse HEAD)" "$(quarantine rev-parse refs/pushes/1)"
+is "  the branch that nobody changed is not asked about" "" "$(requests | grep main)"
+
+echo x >"$tree/.envrc" && git -C "$tree" add -A && git -C "$tree" commit -qm three
+out=$(in_tree push origin HEAD:fix)
+like "a second push goes to the same request" 'waiting for review as #1 ' "$out"
+is "  which says what came with it, and that it is unusual" "PUSH|shop fix, 2 commits|unusual" "$(requests)"
+is "  with the list of what would run" .envrc "$(api GET /v1/requests/1 | jq -r '.fields.persistence[].path')"
+git -C "$tree" commit -q --amend -m "three again"
+out=$(in_tree push -f origin HEAD:fix)
+like "a forced push is taken" 'waiting for review as #1' "$out"
+
+out=$(in_tree push origin :fix)
+like "a deletion is refused, with the reason" "remote: hutch: 'refs/heads/fix' stays: a person reviews" "$out"
+like "  as git says it" 'remote rejected.*fix' "$out"
+out=$(in_tree push origin HEAD:refs/odd/x)
+like "neither branch nor tag: refused" 'neither a branch nor a tag' "$out"
+out=$(in_tree tag v1 && in_tree push origin v1)
+like "a tag is asked about too" 'waiting for review as #2 \(refs/tags/v1\)' "$out"
+
+git -C "$tree" reset -q --hard HEAD~1
+digest=$(api GET /v1/requests/1 | jq .digest) nonce=$(api GET /v1/requests/1 | jq .nonce)
+api POST /v1/requests/1/answer -d "{\"verdict\":\"deny\",\"reason\":\"no .envrc please\",\"nonce\":$nonce,\"digest\":$digest}" >/dev/null
+out=$(timeout 30 "$hutch" exec box -e "HUTCH_GUEST_PROXY=$proxy" -- "$build/hutch-guest" wait 1 2>&1)
+is "the agent hears why it was rejected" "deny: no .envrc please" "$out"
+out=$(in_tree push -f origin HEAD:fix)
+like "a push after that is another request, and said to be forced" 'shop fix, 1 commit, forced' "$(requests)"
+
+# What was not pushed comes out when a session ends.
+git -C "$tree" checkout -q -b work && git -C "$tree" commit -q --allow-empty -m work
+echo stash >>"$tree/file" && git -C "$tree" stash -q
+echo 'not committed' >>"$tree/file" && echo new >"$tree/new file" && ln -s /etc/passwd "$tree/link"
+before=$(git -C "$tree" status --porcelain; sha1sum "$tree/.git/index")
+timeout 30 "$hutch" exec box -- true
+has() { quarantine rev-parse -q --verify "$1"; }
+ok "a branch that was not pushed comes out" within 40 has refs/work/heads/work
+ok "  a stash" within 40 has refs/work/stash/0
+ok "  what is not committed" within 40 has refs/work/uncommitted
+is "  as it is" "not committed" "$(quarantine show refs/work/uncommitted:file | tail -1)"
+is "  what git does not know yet, too" new "$(quarantine show 'refs/work/uncommitted:new file')"
+is "  on the commit that it was made on" "$(git -C "$tree" rev-parse HEAD)" "$(quarantine rev-parse refs/work/uncommitted^)"
+is "  and the tree's own index is as it was" "$before" "$(git -C "$tree" status --porcelain; sha1sum "$tree/.git/index")"
+
+# The host commits meanwhile.
+echo host >"$src/host" && git -C "$src" add -A && git -C "$src" commit -qm host
+out=$(in_tree fetch origin)
+is "the host's commits go in at a fetch" "$(git -C "$src" rev-parse HEAD)" "$(git -C "$tree" rev-parse origin/main)"
+is "  and are no push" "" "$(requests | grep main)"
+
+# A hutchd that ends between a push and its request asks again.
+kill_daemon
+git -C "$bare" update-ref refs/heads/late "$(git -C "$tree" rev-parse work)" 2>/dev/null || git -C "$tree" push -q "$bare" work:late
+start_daemon HUTCH_FAKE_NET=listen
+ok "the machine is up again" within 20 guest_up
+timeout 30 "$hutch" exec box -- true
+late() { requests | grep -q 'shop late'; }
+ok "what was pushed while nobody listened is asked about" within 40 late
+the_end
