@@ -88,7 +88,7 @@ static int read_refs(const char *quarantine, struct found_list *list, struct err
     if (rc == 0)
         rc = git_reference_iterator_new(&refs, repo);
     if (rc < 0)
-        return store_error(err, rc, "cannot read the refs of '%s'", quarantine);
+        return objects_error(err, rc, "cannot read the refs of '%s'", quarantine);
     while (git_reference_next(&ref, refs) == 0) {
         const git_oid *id = git_reference_target(ref);
         if (id)
@@ -108,17 +108,17 @@ static json_t *safe_json(const char *bytes)
 }
 
 /* One row; NULL for a ref whose commit cannot be read. */
-static json_t *show(struct store *store, const struct found *found, bool counted)
+static json_t *show(struct objects *objects, const struct found *found, bool counted)
 {
     auto(git_commit) git_commit *commit = NULL;
     struct range range = {0};
     char hex[GIT_OID_HEXSZ + 1];
     json_t *commits = json_null();
 
-    if (store_commit(store, &found->id, &commit, NULL) < 0)
+    if (objects_commit(objects, &found->id, &commit, NULL) < 0)
         return NULL;
     git_oid_tostr(hex, sizeof(hex), git_commit_id(commit));
-    if (counted && range_find(store, hex, NULL, &range, NULL) == 0)
+    if (counted && range_find(objects, hex, NULL, &range, NULL) == 0)
         commits = json_integer((json_int_t)range.count);
     range_finish(&range);
     autofree char *ref = text_safe(found->ref);
@@ -131,16 +131,16 @@ static json_t *show(struct store *store, const struct found *found, bool counted
 
 int review_branches(const char *quarantine, json_t **ret, struct error **err)
 {
-    auto(store) struct store *store = NULL;
+    auto(objects) struct objects *objects = NULL;
     struct found_list list = {0};
 
-    int rc = store_open(quarantine, &store, err);
+    int rc = objects_open(quarantine, &objects, err);
     if (rc == 0)
         rc = read_refs(quarantine, &list, err);
     if (rc == 0) {
         json_t *rows = json_array();
         for (size_t i = 0; i < list.count; i++) {
-            json_t *row = show(store, &list.items[i], i < COUNTED_MAX);
+            json_t *row = show(objects, &list.items[i], i < COUNTED_MAX);
             if (row)
                 json_array_append_new(rows, row);
         }
@@ -163,7 +163,8 @@ static char *names_of(const struct found_list *list)
 }
 
 /* The only branch with commits that the mirror has not. */
-static const struct found *only_one(struct store *store, const struct found_list *list, struct error **err)
+static const struct found *only_one(struct objects *objects, const struct found_list *list,
+                                    struct error **err)
 {
     const struct found *one = NULL;
     size_t n = 0;
@@ -174,7 +175,7 @@ static const struct found *only_one(struct store *store, const struct found_list
         if (list->items[i].place != &places[0])
             continue;
         git_oid_tostr(hex, sizeof(hex), &list->items[i].id);
-        if (range_find(store, hex, NULL, &range, NULL) == 0 && range.count > 0 && n++ == 0)
+        if (range_find(objects, hex, NULL, &range, NULL) == 0 && range.count > 0 && n++ == 0)
             one = &list->items[i];
         range_finish(&range);
     }
@@ -209,26 +210,26 @@ static const struct found *by_name(const struct found_list *list, const char *na
 int review_find(const char *quarantine, const char *name, char **ret_name, char **ret_ref,
                 char ret_hex[REVIEW_HEX_SIZE], struct error **err)
 {
-    auto(store) struct store *store = NULL;
+    auto(objects) struct objects *objects = NULL;
     auto(git_commit) git_commit *commit = NULL;
     struct found_list list = {0};
     const struct found *found = NULL;
     git_oid id;
 
-    int rc = store_open(quarantine, &store, err);
+    int rc = objects_open(quarantine, &objects, err);
     if (rc == 0)
         rc = read_refs(quarantine, &list, err);
-    bool is_id = rc == 0 && name && strlen(name) == GIT_OID_HEXSZ && store_id(name, &id, NULL) == 0;
+    bool is_id = rc == 0 && name && strlen(name) == GIT_OID_HEXSZ && objects_id(name, &id, NULL) == 0;
     if (rc == 0 && !is_id) {
         struct error *why = NULL;
-        found = name ? by_name(&list, name, &why) : only_one(store, &list, &why);
+        found = name ? by_name(&list, name, &why) : only_one(objects, &list, &why);
         if (found)
             id = found->id;
         else
             rc = error_move(err, &why);
     }
     if (rc == 0)
-        rc = store_commit(store, &id, &commit, err);
+        rc = objects_commit(objects, &id, &commit, err);
     if (rc == 0) {
         git_oid_tostr(ret_hex, REVIEW_HEX_SIZE, git_commit_id(commit));
         *ret_name = xstrdup(found ? found->name : ret_hex);
@@ -264,18 +265,18 @@ static json_t *show_commit(git_commit *commit)
 
 int review_log(const char *quarantine, const char *tip_hex, size_t max, json_t **ret, struct error **err)
 {
-    auto(store) struct store *store = NULL;
+    auto(objects) struct objects *objects = NULL;
     struct range range = {0};
     json_t *commits = json_array();
     char base[GIT_OID_HEXSZ + 1];
 
-    int rc = store_open(quarantine, &store, err);
+    int rc = objects_open(quarantine, &objects, err);
     if (rc == 0)
-        rc = range_find(store, tip_hex, NULL, &range, err);
+        rc = range_find(objects, tip_hex, NULL, &range, err);
     size_t shown = max < REVIEW_LOG_MAX ? max : REVIEW_LOG_MAX;
     for (size_t i = 0; rc == 0 && i < range.count && i < shown; i++) {
         auto(git_commit) git_commit *commit = NULL;
-        rc = store_commit(store, &range.commits[i], &commit, err);
+        rc = objects_commit(objects, &range.commits[i], &commit, err);
         if (rc == 0)
             json_array_append_new(commits, show_commit(commit));
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct walk {
-    struct store *store;
+    struct objects *objects;
     struct changes *changes;
 };
 
@@ -75,9 +75,9 @@ static int descend(struct walk *walk, const char *path, unsigned depth, const gi
         return 0;
     }
     if (before)
-        rc = store_tree(walk->store, git_tree_entry_id(before), &old_tree, err);
+        rc = objects_tree(walk->objects, git_tree_entry_id(before), &old_tree, err);
     if (rc == 0 && after)
-        rc = store_tree(walk->store, git_tree_entry_id(after), &new_tree, err);
+        rc = objects_tree(walk->objects, git_tree_entry_id(after), &new_tree, err);
     return rc < 0 ? rc : compare_trees(walk, path, depth + 1, old_tree, new_tree, err);
 }
 
@@ -126,11 +126,11 @@ static int compare_trees(struct walk *walk, const char *prefix, unsigned depth, 
     return rc;
 }
 
-int changes_find(struct store *store, git_tree *before, git_tree *after, struct changes *ret_changes,
+int changes_find(struct objects *objects, git_tree *before, git_tree *after, struct changes *ret_changes,
                  struct error **err)
 {
     struct changes changes = {0};
-    struct walk walk = {.store = store, .changes = &changes};
+    struct walk walk = {.objects = objects, .changes = &changes};
 
     int rc = compare_trees(&walk, "", 0, before, after, err);
     if (rc < 0)

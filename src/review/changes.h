@@ -3,7 +3,7 @@
 #ifndef HUTCH_REVIEW_CHANGES_H
 #define HUTCH_REVIEW_CHANGES_H
 
-#include "review/store.h"
+#include "review/objects.h"
 
 #include <stdint.h>
 
@@ -27,10 +27,10 @@ struct changes {
     bool cut;
 };
 /* Compares; NULL is the empty tree. What a folder has below it is looked at only if its id differs. */
-int changes_find(struct store *store, git_tree *before, git_tree *after, struct changes *ret_changes,
+int changes_find(struct objects *objects, git_tree *before, git_tree *after, struct changes *ret_changes,
                  struct error **err);
 /* Makes one R of an A and a D with the same content, and, when they are few, with similar content. */
-void changes_pair_renames(struct store *store, struct changes *changes);
+void changes_pair_renames(struct objects *objects, struct changes *changes);
 void changes_finish(struct changes *changes);
 
 /* Kinds of a mode. */

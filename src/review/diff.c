@@ -6,32 +6,32 @@
 #include <string.h>
 
 /* The tree of a commit. */
-static int tree_of(struct store *store, const git_oid *id, git_tree **ret_tree, struct error **err)
+static int tree_of(struct objects *objects, const git_oid *id, git_tree **ret_tree, struct error **err)
 {
     auto(git_commit) git_commit *commit = NULL;
 
-    int rc = store_commit(store, id, &commit, err);
-    return rc < 0 ? rc : store_tree(store, git_commit_tree_id(commit), ret_tree, err);
+    int rc = objects_commit(objects, id, &commit, err);
+    return rc < 0 ? rc : objects_tree(objects, git_commit_tree_id(commit), ret_tree, err);
 }
 
-int comparison_make(struct store *store, const char *tip_hex, struct comparison *ret, struct error **err)
+int comparison_make(struct objects *objects, const char *tip_hex, struct comparison *ret, struct error **err)
 {
     auto(git_tree) git_tree *before = NULL;
     auto(git_tree) git_tree *after = NULL;
     struct comparison comparison = {0};
 
-    int rc = range_find(store, tip_hex, NULL, &comparison.range, err);
+    int rc = range_find(objects, tip_hex, NULL, &comparison.range, err);
     if (rc == 0)
-        rc = tree_of(store, &comparison.range.tip, &after, err);
+        rc = tree_of(objects, &comparison.range.tip, &after, err);
     if (rc == 0 && comparison.range.has_base)
-        rc = tree_of(store, &comparison.range.base, &before, err);
+        rc = tree_of(objects, &comparison.range.base, &before, err);
     if (rc == 0)
-        rc = changes_find(store, before, after, &comparison.changes, err);
+        rc = changes_find(objects, before, after, &comparison.changes, err);
     if (rc < 0) {
         comparison_finish(&comparison);
         return rc;
     }
-    changes_pair_renames(store, &comparison.changes);
+    changes_pair_renames(objects, &comparison.changes);
     *ret = comparison;
     return 0;
 }
@@ -57,27 +57,27 @@ struct change *comparison_find(struct comparison *comparison, const char *path)
 }
 
 /* One side: a blob of a file or link. A submodule, and what is not there, have none. */
-static int read_side(struct store *store, uint32_t mode, const git_oid *id, struct content *content,
+static int read_side(struct objects *objects, uint32_t mode, const git_oid *id, struct content *content,
                      git_odb_object **ret, struct error **err)
 {
     if (!mode_is_file(mode) && !mode_is_link(mode))
         return 0;
-    if (store_blob_size(store, id) > (int64_t)REVIEW_BLOB_MAX) {
+    if (objects_blob_size(objects, id) > (int64_t)REVIEW_BLOB_MAX) {
         content->too_large = true;
         return 0;
     }
-    return store_blob(store, id, REVIEW_BLOB_MAX, ret, err);
+    return objects_blob(objects, id, REVIEW_BLOB_MAX, ret, err);
 }
 
-int content_compare(struct store *store, const struct change *change, unsigned context, struct content *ret,
-                    struct error **err)
+int content_compare(struct objects *objects, const struct change *change, unsigned context,
+                    struct content *ret, struct error **err)
 {
     git_diff_options options = GIT_DIFF_OPTIONS_INIT;
     struct content content = {0};
 
-    int rc = read_side(store, change->old_mode, &change->old_id, &content, &content.before, err);
+    int rc = read_side(objects, change->old_mode, &change->old_id, &content, &content.before, err);
     if (rc == 0)
-        rc = read_side(store, change->new_mode, &change->new_id, &content, &content.after, err);
+        rc = read_side(objects, change->new_mode, &change->new_id, &content, &content.after, err);
     if (rc == 0 && !content.too_large && (content.before || content.after)) {
         const git_odb_object *a = content.before;
         const git_odb_object *b = content.after;
@@ -88,7 +88,7 @@ int content_compare(struct store *store, const struct change *change, unsigned c
                                          b ? git_odb_object_data((git_odb_object *)b) : NULL,
                                          b ? git_odb_object_size((git_odb_object *)b) : 0, NULL, &options);
         if (git < 0)
-            rc = store_error(err, git, "cannot compare '%s'", change->path);
+            rc = objects_error(err, git, "cannot compare '%s'", change->path);
         else
             content.binary = (git_patch_get_delta(content.patch)->flags & GIT_DIFF_FLAG_BINARY) != 0;
     }

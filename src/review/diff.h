@@ -11,7 +11,7 @@ struct comparison {
     struct changes changes;
 };
 /* Against the base of range.h, with renames. */
-int comparison_make(struct store *store, const char *tip_hex, struct comparison *ret, struct error **err);
+int comparison_make(struct objects *objects, const char *tip_hex, struct comparison *ret, struct error **err);
 void comparison_finish(struct comparison *comparison);
 /* The change at a path (its safe form), or NULL. */
 struct change *comparison_find(struct comparison *comparison, const char *path);
@@ -23,8 +23,8 @@ struct content {
     git_patch *patch; /* NULL: a submodule, or too large */
     bool binary, too_large;
 };
-int content_compare(struct store *store, const struct change *change, unsigned context, struct content *ret,
-                    struct error **err);
+int content_compare(struct objects *objects, const struct change *change, unsigned context,
+                    struct content *ret, struct error **err);
 void content_finish(struct content *content);
 
 #endif

@@ -62,14 +62,14 @@ static bool is_allowed(const char *safe, const char *const *allowed)
 int review_check_links(const char *quarantine, const char *tip_hex, const char *const *allowed,
                        struct error **err)
 {
-    auto(store) struct store *store = NULL;
+    auto(objects) struct objects *objects = NULL;
     struct comparison comparison = {0};
     struct buf names;
     size_t found = 0;
 
-    int rc = store_open(quarantine, &store, err);
+    int rc = objects_open(quarantine, &objects, err);
     if (rc == 0)
-        rc = comparison_make(store, tip_hex, &comparison, err);
+        rc = comparison_make(objects, tip_hex, &comparison, err);
     if (rc < 0)
         return rc;
     buf_init(&names, LINK_NAMES_MAX);
@@ -78,7 +78,7 @@ int review_check_links(const char *quarantine, const char *tip_hex, const char *
         auto(git_blob) git_odb_object *blob = NULL;
         if (!mode_is_link(change->new_mode))
             continue;
-        bool readable = store_blob(store, &change->new_id, CHANGES_PATH_MAX, &blob, NULL) == 0;
+        bool readable = objects_blob(objects, &change->new_id, CHANGES_PATH_MAX, &blob, NULL) == 0;
         if (readable &&
             !review_link_leads_out(change->path, git_odb_object_data(blob), git_odb_object_size(blob)))
             continue;

@@ -50,7 +50,7 @@ static void add_hunk(struct buf *out, git_patch *patch, size_t number, bool pick
 }
 
 /* The file with the picked hunks alone. */
-static int apply_hunks(struct store *store, const struct change *change, const struct review_pick *pick,
+static int apply_hunks(struct objects *objects, const struct change *change, const struct review_pick *pick,
                        git_oid *ret_id, struct error **err)
 {
     struct content content = {0};
@@ -58,7 +58,7 @@ static int apply_hunks(struct store *store, const struct change *change, const s
     size_t at = 0;
     size_t line = 1;
 
-    int rc = content_compare(store, change, CONTEXT_LINES, &content, err);
+    int rc = content_compare(objects, change, CONTEXT_LINES, &content, err);
     if (rc < 0)
         return rc;
     size_t hunks = content.patch && !content.binary ? git_patch_num_hunks(content.patch) : 0;
@@ -85,9 +85,9 @@ static int apply_hunks(struct store *store, const struct change *change, const s
             buf_finish(&skipped);
         }
         copy_lines(&out, old, len, &at, &line, SIZE_MAX);
-        int git = git_odb_write(ret_id, store->odb, buf_data(&out), out.len, GIT_OBJECT_BLOB);
+        int git = git_odb_write(ret_id, objects->odb, buf_data(&out), out.len, GIT_OBJECT_BLOB);
         if (git < 0)
-            rc = store_error(err, git, "cannot write '%s'", pick->path);
+            rc = objects_error(err, git, "cannot write '%s'", pick->path);
     }
     buf_finish(&out);
     content_finish(&content);
@@ -103,7 +103,7 @@ static git_filemode_t filemode(uint32_t mode)
 }
 
 /* Adds what one pick changes to the list of updates. */
-static int add_pick(struct store *store, struct comparison *comparison, const struct review_pick *pick,
+static int add_pick(struct objects *objects, struct comparison *comparison, const struct review_pick *pick,
                     git_tree_update *updates, size_t *count, struct error **err)
 {
     struct change *change = comparison_find(comparison, pick->path);
@@ -113,7 +113,7 @@ static int add_pick(struct store *store, struct comparison *comparison, const st
         return error_set(err, ERROR_NOT_FOUND, "'%.200s' is no file that is changed there", pick->path);
     id = change->new_id;
     if (pick->hunks) {
-        int rc = apply_hunks(store, change, pick, &id, err);
+        int rc = apply_hunks(objects, change, pick, &id, err);
         if (rc < 0)
             return rc;
     }
@@ -129,7 +129,7 @@ static int add_pick(struct store *store, struct comparison *comparison, const st
     return 0;
 }
 
-static int make_tree(struct store *store, struct comparison *comparison, const struct review_pick *picks,
+static int make_tree(struct objects *objects, struct comparison *comparison, const struct review_pick *picks,
                      size_t count, git_oid *ret_tree, struct error **err)
 {
     auto(git_commit) git_commit *base = NULL;
@@ -141,24 +141,24 @@ static int make_tree(struct store *store, struct comparison *comparison, const s
     int git = 0;
 
     if (comparison->range.has_base) {
-        rc = store_commit(store, &comparison->range.base, &base, err);
+        rc = objects_commit(objects, &comparison->range.base, &base, err);
         if (rc == 0)
-            rc = store_tree(store, git_commit_tree_id(base), &before, err);
+            rc = objects_tree(objects, git_commit_tree_id(base), &before, err);
     } else {
-        git = git_odb_write(&empty, store->odb, "", 0, GIT_OBJECT_TREE);
+        git = git_odb_write(&empty, objects->odb, "", 0, GIT_OBJECT_TREE);
         if (git == 0)
-            git = git_tree_lookup(&before, store->repo, &empty);
+            git = git_tree_lookup(&before, objects->repo, &empty);
     }
     for (size_t i = 0; rc == 0 && git == 0 && i < count; i++)
-        rc = add_pick(store, comparison, &picks[i], updates, &n, err);
+        rc = add_pick(objects, comparison, &picks[i], updates, &n, err);
     if (rc == 0 && git == 0)
-        git = git_tree_create_updated(ret_tree, store->repo, before, n, updates);
+        git = git_tree_create_updated(ret_tree, objects->repo, before, n, updates);
     free(updates);
-    return rc < 0 ? rc : git < 0 ? store_error(err, git, "cannot put these files together") : 0;
+    return rc < 0 ? rc : git < 0 ? objects_error(err, git, "cannot put these files together") : 0;
 }
 
 /* Appends "Co-authored-by" for the authors of the branch who are not the author of the commit. */
-static void name_authors(struct store *store, const struct range *range, const git_signature *author,
+static void name_authors(struct objects *objects, const struct range *range, const git_signature *author,
                          struct buf *message)
 {
     char *known[AUTHORS_MAX] = {0};
@@ -166,7 +166,7 @@ static void name_authors(struct store *store, const struct range *range, const g
 
     for (size_t i = 0; i < range->count && count < AUTHORS_MAX; i++) {
         auto(git_commit) git_commit *commit = NULL;
-        if (store_commit(store, &range->commits[i], &commit, NULL) < 0)
+        if (objects_commit(objects, &range->commits[i], &commit, NULL) < 0)
             continue;
         const git_signature *who = git_commit_author(commit);
         bool seen = !who || !strcmp(who->email, author->email);
@@ -196,7 +196,7 @@ static void set_message(struct buf *message, const char *words)
     text_finish(&text);
 }
 
-static int write_commit(struct store *store, const struct range *range, const git_oid *tree_id,
+static int write_commit(struct objects *objects, const struct range *range, const git_oid *tree_id,
                         const struct review_identity *committer, const char *message, git_oid *ret_id,
                         struct error **err)
 {
@@ -206,44 +206,44 @@ static int write_commit(struct store *store, const struct range *range, const gi
     git_signature *user = NULL;
     struct buf words;
 
-    int rc = store_commit(store, &range->tip, &tip, err);
+    int rc = objects_commit(objects, &range->tip, &tip, err);
     if (rc == 0 && range->has_base)
-        rc = store_commit(store, &range->base, &base, err);
+        rc = objects_commit(objects, &range->base, &base, err);
     if (rc == 0)
-        rc = store_tree(store, tree_id, &tree, err);
+        rc = objects_tree(objects, tree_id, &tree, err);
     if (rc < 0)
         return rc;
     buf_init(&words, 0);
     const git_signature *author = git_commit_author(tip);
     set_message(&words, message && *message ? message : git_commit_message(tip));
-    name_authors(store, range, author, &words);
+    name_authors(objects, range, author, &words);
     autofree char *text = buf_take_string(&words);
     const git_commit *parents[] = {base};
     int git = git_signature_now(&user, committer->name, committer->mail);
     if (git == 0)
-        git = git_commit_create(ret_id, store->repo, NULL, author, user, NULL, text, tree, base ? 1 : 0,
+        git = git_commit_create(ret_id, objects->repo, NULL, author, user, NULL, text, tree, base ? 1 : 0,
                                 base ? (void *)parents : NULL);
     git_signature_free(user);
     buf_finish(&words);
-    return git < 0 ? store_error(err, git, "cannot write the commit") : 0;
+    return git < 0 ? objects_error(err, git, "cannot write the commit") : 0;
 }
 
 int review_commit_picks(const char *quarantine, const char *tip_hex, const struct review_pick *picks,
                         size_t count, const struct review_identity *committer, const char *message,
                         char ret_hex[REVIEW_HEX_SIZE], struct error **err)
 {
-    auto(store) struct store *store = NULL;
+    auto(objects) struct objects *objects = NULL;
     struct comparison comparison = {0};
     git_oid tree;
     git_oid id;
 
-    int rc = store_open(quarantine, &store, err);
+    int rc = objects_open(quarantine, &objects, err);
     if (rc == 0)
-        rc = comparison_make(store, tip_hex, &comparison, err);
+        rc = comparison_make(objects, tip_hex, &comparison, err);
     if (rc == 0)
-        rc = make_tree(store, &comparison, picks, count, &tree, err);
+        rc = make_tree(objects, &comparison, picks, count, &tree, err);
     if (rc == 0)
-        rc = write_commit(store, &comparison.range, &tree, committer, message, &id, err);
+        rc = write_commit(objects, &comparison.range, &tree, committer, message, &id, err);
     if (rc == 0)
         git_oid_tostr(ret_hex, REVIEW_HEX_SIZE, &id);
     comparison_finish(&comparison);

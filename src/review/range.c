@@ -19,10 +19,10 @@ static int compare_ids(const void *a, const void *b)
     return git_oid_cmp(a, b);
 }
 
-bool range_contains(struct store *store, const git_oid *descendant, const git_oid *ancestor)
+bool range_contains(struct objects *objects, const git_oid *descendant, const git_oid *ancestor)
 {
     return git_oid_equal(descendant, ancestor) ||
-           git_graph_descendant_of(store->repo, descendant, ancestor) == 1;
+           git_graph_descendant_of(objects->repo, descendant, ancestor) == 1;
 }
 
 /* Takes the commits off the walk. */
@@ -43,24 +43,24 @@ static int collect(git_revwalk *walk, struct range *range, struct error **err)
         }
         range->commits[range->count++] = id;
     }
-    return rc == GIT_ITEROVER ? 0 : store_error(err, rc, "cannot walk the history");
+    return rc == GIT_ITEROVER ? 0 : objects_error(err, rc, "cannot walk the history");
 }
 
 /* Prefers the edge that has the other in its history, then the newer one. */
-static bool is_better(struct store *store, const git_oid *edge, const git_oid *than)
+static bool is_better(struct objects *objects, const git_oid *edge, const git_oid *than)
 {
-    if (range_contains(store, edge, than))
+    if (range_contains(objects, edge, than))
         return true;
-    if (range_contains(store, than, edge))
+    if (range_contains(objects, than, edge))
         return false;
     auto(git_commit) git_commit *a = NULL;
     auto(git_commit) git_commit *b = NULL;
-    return git_commit_lookup(&a, store->repo, edge) == 0 && git_commit_lookup(&b, store->repo, than) == 0 &&
-           git_commit_time(a) > git_commit_time(b);
+    return git_commit_lookup(&a, objects->repo, edge) == 0 &&
+           git_commit_lookup(&b, objects->repo, than) == 0 && git_commit_time(a) > git_commit_time(b);
 }
 
 /* The known parents of unknown commits are the edges of what is known; the best of them is the base. */
-static int find_base(struct store *store, struct range *range, struct error **err)
+static int find_base(struct objects *objects, struct range *range, struct error **err)
 {
     git_oid edges[EDGES_MAX];
     size_t edge_count = 0;
@@ -75,7 +75,7 @@ static int find_base(struct store *store, struct range *range, struct error **er
     qsort(sorted, range->count, sizeof(git_oid), compare_ids);
     for (size_t i = 0; rc == 0 && i < range->count && edge_count < EDGES_MAX; i++) {
         auto(git_commit) git_commit *commit = NULL;
-        rc = store_commit(store, &range->commits[i], &commit, err);
+        rc = objects_commit(objects, &range->commits[i], &commit, err);
         for (unsigned p = 0; rc == 0 && p < git_commit_parentcount(commit) && edge_count < EDGES_MAX; p++) {
             const git_oid *parent = git_commit_parent_id(commit, p);
             bool seen = bsearch(parent, sorted, range->count, sizeof(git_oid), compare_ids) != NULL;
@@ -87,14 +87,14 @@ static int find_base(struct store *store, struct range *range, struct error **er
     }
     free(sorted);
     for (size_t e = 0; rc == 0 && e < edge_count; e++)
-        if (!range->has_base || is_better(store, &edges[e], &range->base)) {
+        if (!range->has_base || is_better(objects, &edges[e], &range->base)) {
             range->base = edges[e];
             range->has_base = true;
         }
     return rc;
 }
 
-int range_find(struct store *store, const char *tip_hex, const char *also, struct range *ret_range,
+int range_find(struct objects *objects, const char *tip_hex, const char *also, struct range *ret_range,
                struct error **err)
 {
     auto(git_walk) git_revwalk *walk = NULL;
@@ -103,28 +103,28 @@ int range_find(struct store *store, const char *tip_hex, const char *also, struc
     git_oid id;
     git_oid known;
 
-    int rc = store_id(tip_hex, &id, err);
+    int rc = objects_id(tip_hex, &id, err);
     if (rc == 0 && also)
-        rc = store_id(also, &known, err);
+        rc = objects_id(also, &known, err);
     if (rc == 0)
-        rc = store_commit(store, &id, &tip, err);
+        rc = objects_commit(objects, &id, &tip, err);
     if (rc < 0)
         return rc;
     range.tip = *git_commit_id(tip);
-    rc = git_revwalk_new(&walk, store->repo);
+    rc = git_revwalk_new(&walk, objects->repo);
     if (rc == 0)
         rc = git_revwalk_sorting(walk, GIT_SORT_TOPOLOGICAL | GIT_SORT_TIME);
     if (rc == 0)
         rc = git_revwalk_push(walk, &range.tip);
     if (rc < 0)
-        return store_error(err, rc, "cannot walk the history of %s", tip_hex);
-    rc = store_each_known(store, hide_one, walk, err);
+        return objects_error(err, rc, "cannot walk the history of %s", tip_hex);
+    rc = objects_each_known(objects, hide_one, walk, err);
     if (rc == 0 && also)
         hide_one(&known, walk);
     if (rc == 0)
         rc = collect(walk, &range, err);
     if (rc == 0)
-        rc = find_base(store, &range, err);
+        rc = find_base(objects, &range, err);
     if (rc < 0)
         range_finish(&range);
     else

@@ -3,7 +3,7 @@
 #ifndef HUTCH_REVIEW_RANGE_H
 #define HUTCH_REVIEW_RANGE_H
 
-#include "review/store.h"
+#include "review/objects.h"
 
 /* Most commits of one branch that are walked; more set "cut". */
 #define RANGE_COMMITS_MAX 100000
@@ -17,10 +17,10 @@ struct range {
     bool cut;
 };
 /* What is known: the refs of the mirror, and `also` (hex) if not NULL. */
-int range_find(struct store *store, const char *tip_hex, const char *also, struct range *ret_range,
+int range_find(struct objects *objects, const char *tip_hex, const char *also, struct range *ret_range,
                struct error **err);
 void range_finish(struct range *range);
 /* Whether `descendant` has `ancestor` in its history or is it. */
-bool range_contains(struct store *store, const git_oid *descendant, const git_oid *ancestor);
+bool range_contains(struct objects *objects, const git_oid *descendant, const git_oid *ancestor);
 
 #endif

@@ -48,12 +48,12 @@ static void pair_equal(struct change **gone, size_t gone_count, struct changes *
 }
 
 /* The signature of a file's lines; NULL for one that is too large, too small or not there. */
-static git_hashsig *signature(struct store *store, const git_oid *id)
+static git_hashsig *signature(struct objects *objects, const git_oid *id)
 {
     auto(git_blob) git_odb_object *blob = NULL;
     git_hashsig *sig = NULL;
 
-    if (store_blob(store, id, SIMILAR_BYTES_MAX, &blob, NULL) < 0 ||
+    if (objects_blob(objects, id, SIMILAR_BYTES_MAX, &blob, NULL) < 0 ||
         git_hashsig_create(&sig, git_odb_object_data(blob), git_odb_object_size(blob), GIT_HASHSIG_NORMAL) <
             0)
         return NULL;
@@ -61,15 +61,15 @@ static git_hashsig *signature(struct store *store, const git_oid *id)
 }
 
 /* Similar content, for few files. */
-static void pair_similar(struct store *store, struct change **gone, size_t gone_count, struct change **here,
-                         size_t here_count)
+static void pair_similar(struct objects *objects, struct change **gone, size_t gone_count,
+                         struct change **here, size_t here_count)
 {
     git_hashsig *sigs[SIMILAR_FILES_MAX] = {0};
 
     for (size_t i = 0; i < gone_count; i++)
-        sigs[i] = signature(store, &gone[i]->old_id);
+        sigs[i] = signature(objects, &gone[i]->old_id);
     for (size_t j = 0; j < here_count; j++) {
-        git_hashsig *sig = signature(store, &here[j]->new_id);
+        git_hashsig *sig = signature(objects, &here[j]->new_id);
         int best = SIMILAR_PERCENT - 1;
         size_t which = gone_count;
         for (size_t i = 0; sig && i < gone_count; i++) {
@@ -99,7 +99,7 @@ static size_t gather(struct changes *changes, char status, struct change **ret)
     return n;
 }
 
-void changes_pair_renames(struct store *store, struct changes *changes)
+void changes_pair_renames(struct objects *objects, struct changes *changes)
 {
     struct change **gone = xnewn(struct change *, changes->count + 1);
     struct change **here = xnewn(struct change *, changes->count + 1);
@@ -111,7 +111,7 @@ void changes_pair_renames(struct store *store, struct changes *changes)
     gone_count = gather(changes, 'D', gone);
     size_t here_count = gather(changes, 'A', here);
     if (gone_count > 0 && gone_count <= SIMILAR_FILES_MAX && here_count <= SIMILAR_FILES_MAX)
-        pair_similar(store, gone, gone_count, here, here_count);
+        pair_similar(objects, gone, gone_count, here, here_count);
     for (size_t i = 0; i < changes->count; i++)
         if (changes->items[i].status)
             changes->items[kept++] = changes->items[i];

@@ -15,7 +15,7 @@
 #define LINK_SHOWN    4096
 
 struct show {
-    struct store *store;
+    struct objects *objects;
     const struct review_ask *ask;
     json_t *out;
     size_t bytes; /* of lines so far */
@@ -48,9 +48,9 @@ static json_t *mode_json(uint32_t mode)
     return json_string(octal);
 }
 
-static json_t *size_json(struct store *store, uint32_t mode, const git_oid *id)
+static json_t *size_json(struct objects *objects, uint32_t mode, const git_oid *id)
 {
-    int64_t size = mode_is_file(mode) || mode_is_link(mode) ? store_blob_size(store, id) : -1;
+    int64_t size = mode_is_file(mode) || mode_is_link(mode) ? objects_blob_size(objects, id) : -1;
     return size < 0 ? json_null() : json_integer(size);
 }
 
@@ -100,7 +100,7 @@ static int show_hunks(struct show *show, size_t file, git_patch *patch, struct e
         const git_diff_line *line;
         size_t lines;
         if (git_patch_get_hunk(&hunk, &lines, patch, h) < 0)
-            return store_error(err, -1, "cannot read a part of a comparison");
+            return objects_error(err, -1, "cannot read a part of a comparison");
         size_t len = hunk->header_len;
         while (len > 0 && hunk->header[len - 1] == '\n')
             len--;
@@ -128,7 +128,7 @@ static void set_link(struct show *show, json_t *row, const struct change *change
 
     if (!mode_is_link(change->new_mode))
         return;
-    if (store_blob(show->store, &change->new_id, LINK_SHOWN, &blob, NULL) < 0) {
+    if (objects_blob(show->objects, &change->new_id, LINK_SHOWN, &blob, NULL) < 0) {
         json_object_set_new(row, "target", json_string("(too long to be a link)"));
         json_object_set_new(row, "outside", json_true());
         return;
@@ -154,8 +154,8 @@ static json_t *row_of(struct show *show, size_t file, const struct change *chang
         "{s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:s?}", "file", (json_int_t)file, "path",
         safe_json(change->path), "old_path", change->old_path ? safe_json(change->old_path) : json_null(),
         "status", status, "old_mode", mode_json(change->old_mode), "new_mode", mode_json(change->new_mode),
-        "old_size", size_json(show->store, change->old_mode, &change->old_id), "new_size",
-        size_json(show->store, change->new_mode, &change->new_id), "kind", kind, "class", class);
+        "old_size", size_json(show->objects, change->old_mode, &change->old_id), "new_size",
+        size_json(show->objects, change->new_mode, &change->new_id), "kind", kind, "class", class);
     set_link(show, row, change);
     return row;
 }
@@ -167,7 +167,7 @@ static int show_file(struct show *show, size_t file, const struct change *change
     size_t deletions = 0;
     json_t *row = row_of(show, file, change);
     bool counted = now_s() <= show->until && !show->cut;
-    int rc = counted ? content_compare(show->store, change, CONTEXT_LINES, &content, err) : 0;
+    int rc = counted ? content_compare(show->objects, change, CONTEXT_LINES, &content, err) : 0;
 
     json_array_append_new(show->out, row);
     if (rc < 0)
@@ -195,17 +195,18 @@ static bool comes_first(const struct change *change)
 
 int review_diff(const char *quarantine, const struct review_ask *ask, json_t **ret, struct error **err)
 {
-    auto(store) struct store *store = NULL;
+    auto(objects) struct objects *objects = NULL;
     struct comparison comparison = {0};
     char base[GIT_OID_HEXSZ + 1];
     char tip[GIT_OID_HEXSZ + 1];
 
-    int rc = store_open(quarantine, &store, err);
+    int rc = objects_open(quarantine, &objects, err);
     if (rc == 0)
-        rc = comparison_make(store, ask->tip, &comparison, err);
+        rc = comparison_make(objects, ask->tip, &comparison, err);
     if (rc < 0)
         return rc;
-    struct show show = {.store = store, .ask = ask, .out = json_array(), .until = now_s() + COUNT_SECONDS};
+    struct show show = {
+        .objects = objects, .ask = ask, .out = json_array(), .until = now_s() + COUNT_SECONDS};
     const struct change *only = ask->path ? comparison_find(&comparison, ask->path) : NULL;
     git_oid_tostr(base, sizeof(base), &comparison.range.base);
     git_oid_tostr(tip, sizeof(tip), &comparison.range.tip);

@@ -13,7 +13,7 @@
 #define PACKAGE_MAX     (1u << 20)
 
 struct summary {
-    struct store *store;
+    struct objects *objects;
     size_t insertions, deletions;
     bool counted;
     size_t bytes;
@@ -37,7 +37,7 @@ static git_odb_object *content(struct summary *summary, uint32_t mode, const git
     if (!mode_is_file(mode))
         return NULL;
     if (summary->bytes > COUNT_BYTES_MAX || now_s() > summary->until ||
-        store_blob(summary->store, id, REVIEW_BLOB_MAX, &blob, NULL) < 0) {
+        objects_blob(summary->objects, id, REVIEW_BLOB_MAX, &blob, NULL) < 0) {
         summary->counted = false;
         return NULL;
     }
@@ -95,7 +95,7 @@ static json_t *scripts_of(struct summary *summary, uint32_t mode, const git_oid 
 {
     auto(git_blob) git_odb_object *blob = NULL;
 
-    if (!mode_is_file(mode) || store_blob(summary->store, id, PACKAGE_MAX, &blob, NULL) < 0)
+    if (!mode_is_file(mode) || objects_blob(summary->objects, id, PACKAGE_MAX, &blob, NULL) < 0)
         return NULL;
     json_t *all =
         json_loadb(git_odb_object_data(blob), git_odb_object_size(blob), JSON_REJECT_DUPLICATES, NULL);
@@ -133,7 +133,7 @@ static json_t *link_target(struct summary *summary, const git_oid *id)
     auto(git_blob) git_odb_object *blob = NULL;
     struct text text;
 
-    if (store_blob(summary->store, id, LINK_MAX, &blob, NULL) < 0)
+    if (objects_blob(summary->objects, id, LINK_MAX, &blob, NULL) < 0)
         return json_string("(too long to be a link)");
     text_init(&text, git_odb_object_data(blob), git_odb_object_size(blob), 0, TEXT_DEFAULT);
     json_t *target = json_string(text.bytes);
@@ -183,7 +183,7 @@ static void look_at(struct summary *summary, const struct change *change)
 }
 
 /* What the branch was before: how many commits came since, and whether it was left. */
-static int compare_old(struct store *store, const struct range *range, const char *old_hex,
+static int compare_old(struct objects *objects, const struct range *range, const char *old_hex,
                        const char *new_hex, size_t *ret_new, bool *ret_forced, struct error **err)
 {
     struct range since = {0};
@@ -193,13 +193,13 @@ static int compare_old(struct store *store, const struct range *range, const cha
     *ret_forced = false;
     if (!old_hex)
         return 0;
-    int rc = store_id(old_hex, &old, err);
+    int rc = objects_id(old_hex, &old, err);
     if (rc == 0)
-        rc = range_find(store, new_hex, old_hex, &since, err);
+        rc = range_find(objects, new_hex, old_hex, &since, err);
     if (rc < 0)
         return rc;
     *ret_new = since.count;
-    *ret_forced = !range_contains(store, &range->tip, &old);
+    *ret_forced = !range_contains(objects, &range->tip, &old);
     range_finish(&since);
     return 0;
 }
@@ -207,17 +207,17 @@ static int compare_old(struct store *store, const struct range *range, const cha
 int review_summary(const char *quarantine, const char *old_hex, const char *new_hex, json_t **ret,
                    struct error **err)
 {
-    auto(store) struct store *store = NULL;
+    auto(objects) struct objects *objects = NULL;
     struct comparison comparison = {0};
     size_t new_commits = 0;
     bool forced = false;
     char base[GIT_OID_HEXSZ + 1];
 
-    int rc = store_open(quarantine, &store, err);
+    int rc = objects_open(quarantine, &objects, err);
     if (rc == 0)
-        rc = comparison_make(store, new_hex, &comparison, err);
+        rc = comparison_make(objects, new_hex, &comparison, err);
     if (rc == 0)
-        rc = compare_old(store, &comparison.range, old_hex, new_hex, &new_commits, &forced, err);
+        rc = compare_old(objects, &comparison.range, old_hex, new_hex, &new_commits, &forced, err);
     if (rc < 0) {
         comparison_finish(&comparison);
         return rc;
@@ -225,7 +225,7 @@ int review_summary(const char *quarantine, const char *old_hex, const char *new_
     const struct range *range = &comparison.range;
     const struct changes *changes = &comparison.changes;
     struct summary summary = {
-        .store = store, .counted = true, .until = now_s() + COUNT_SECONDS, .list = json_array()};
+        .objects = objects, .counted = true, .until = now_s() + COUNT_SECONDS, .list = json_array()};
     bool cut = changes->cut || range->cut;
     if (cut)
         list_add(&summary, "", "unread", "new", NULL);

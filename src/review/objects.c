@@ -1,4 +1,4 @@
-#include "review/store.h"
+#include "review/objects.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <string.h>
 
-#define ALTERNATES_MAX     65536
-#define CACHE_MAX          ((ssize_t)(64 << 20))
-#define MAPPED_MAX         ((size_t)512 << 20)
-#define STORE_REFS_PER_ONE 1000000
+#define ALTERNATES_MAX 65536
+#define CACHE_MAX      ((ssize_t)(64 << 20))
+#define MAPPED_MAX     ((size_t)512 << 20)
+#define REFS_MAX       1000000
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int started;
@@ -29,7 +29,7 @@ static void start(void)
     git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0); /* only hutch's own folders are opened */
 }
 
-int store_error(struct error **err, int rc, const char *format, ...)
+int objects_error(struct error **err, int rc, const char *format, ...)
 {
     const git_error *last = git_error_last();
     va_list args;
@@ -41,43 +41,43 @@ int store_error(struct error **err, int rc, const char *format, ...)
     return error_set(err, code, "%s: %s", what, last && last->message ? last->message : "no reason given");
 }
 
-int store_open(const char *folder, struct store **ret_store, struct error **err)
+int objects_open(const char *folder, struct objects **ret_objects, struct error **err)
 {
-    autofree char *objects = file_join(folder, "objects");
+    autofree char *path = file_join(folder, "objects");
     git_config *config = NULL;
 
     pthread_once(&once, start);
     if (started < 0)
-        return store_error(err, started, "libgit2 does not start");
-    if (!file_exists(objects))
+        return objects_error(err, started, "libgit2 does not start");
+    if (!file_exists(path))
         return error_set(err, ERROR_NOT_FOUND, "there is no repository in '%s'", folder);
-    auto(store) struct store *store = xnew(struct store);
-    store->folder = xstrdup(folder);
-    int rc = git_odb_open(&store->odb, objects);
+    auto(objects) struct objects *objects = xnew(struct objects);
+    objects->folder = xstrdup(folder);
+    int rc = git_odb_open(&objects->odb, path);
     if (rc == 0)
-        rc = git_repository_wrap_odb(&store->repo, store->odb);
+        rc = git_repository_wrap_odb(&objects->repo, objects->odb);
     if (rc == 0)
         rc = git_config_new(&config);
     if (rc == 0)
-        rc = git_repository_set_config(store->repo, config);
+        rc = git_repository_set_config(objects->repo, config);
     git_config_free(config);
     if (rc < 0)
-        return store_error(err, rc, "cannot read the repository in '%s'", folder);
-    *ret_store = steal(&store);
+        return objects_error(err, rc, "cannot read the repository in '%s'", folder);
+    *ret_objects = steal(&objects);
     return 0;
 }
 
-void store_close(struct store *store)
+void objects_close(struct objects *objects)
 {
-    if (!store)
+    if (!objects)
         return;
-    git_repository_free(store->repo);
-    git_odb_free(store->odb);
-    free(store->folder);
-    free(store);
+    git_repository_free(objects->repo);
+    git_odb_free(objects->odb);
+    free(objects->folder);
+    free(objects);
 }
 
-int store_id(const char *hex, git_oid *ret_id, struct error **err)
+int objects_id(const char *hex, git_oid *ret_id, struct error **err)
 {
     size_t len = strlen(hex);
 
@@ -94,7 +94,7 @@ int store_id(const char *hex, git_oid *ret_id, struct error **err)
 }
 
 /* Looks at an object's size and kind before anything of it is read. */
-static int check_header(struct store *store, const git_oid *id, git_object_t want, size_t max,
+static int check_header(struct objects *objects, const git_oid *id, git_object_t want, size_t max,
                         struct error **err)
 {
     char hex[GIT_OID_HEXSZ + 1];
@@ -102,9 +102,9 @@ static int check_header(struct store *store, const git_oid *id, git_object_t wan
     size_t size = 0;
 
     git_oid_tostr(hex, sizeof(hex), id);
-    int rc = git_odb_read_header(&size, &type, store->odb, id);
+    int rc = git_odb_read_header(&size, &type, objects->odb, id);
     if (rc < 0)
-        return store_error(err, rc, "cannot read object %s", hex);
+        return objects_error(err, rc, "cannot read object %s", hex);
     if (type != want)
         return error_set(err, ERROR_INVALID, "object %s is a %s, not a %s", hex, git_object_type2string(type),
                          git_object_type2string(want));
@@ -114,7 +114,7 @@ static int check_header(struct store *store, const git_oid *id, git_object_t wan
     return 0;
 }
 
-int store_commit(struct store *store, const git_oid *id, git_commit **ret_commit, struct error **err)
+int objects_commit(struct objects *objects, const git_oid *id, git_commit **ret_commit, struct error **err)
 {
     auto(git_object) git_object *object = NULL;
     auto(git_object) git_object *commit = NULL;
@@ -123,50 +123,50 @@ int store_commit(struct store *store, const git_oid *id, git_commit **ret_commit
     char hex[GIT_OID_HEXSZ + 1];
 
     git_oid_tostr(hex, sizeof(hex), id);
-    int rc = git_odb_read_header(&size, &type, store->odb, id);
+    int rc = git_odb_read_header(&size, &type, objects->odb, id);
     if (rc < 0)
-        return store_error(err, rc, "cannot read commit %s", hex);
+        return objects_error(err, rc, "cannot read commit %s", hex);
     if (type == GIT_OBJECT_COMMIT && size > REVIEW_COMMIT_MAX)
         return error_set(err, ERROR_LIMIT, "commit %s has %zu bytes; the review reads at most %u", hex, size,
                          REVIEW_COMMIT_MAX);
     if ((type != GIT_OBJECT_COMMIT && type != GIT_OBJECT_TAG) || size > REVIEW_COMMIT_MAX)
         return error_set(err, ERROR_INVALID, "%s is a %s, not a commit", hex, git_object_type2string(type));
-    rc = git_object_lookup(&object, store->repo, id, type);
+    rc = git_object_lookup(&object, objects->repo, id, type);
     if (rc == 0)
         rc = git_object_peel(&commit, object, GIT_OBJECT_COMMIT);
     if (rc == GIT_EPEEL || rc == GIT_EINVALIDSPEC)
         return error_set(err, ERROR_INVALID, "the tag %s names no commit", hex);
     if (rc < 0)
-        return store_error(err, rc, "cannot read commit %s", hex);
+        return objects_error(err, rc, "cannot read commit %s", hex);
     *ret_commit = (git_commit *)steal(&commit);
     return 0;
 }
 
-int store_tree(struct store *store, const git_oid *id, git_tree **ret_tree, struct error **err)
+int objects_tree(struct objects *objects, const git_oid *id, git_tree **ret_tree, struct error **err)
 {
-    int rc = check_header(store, id, GIT_OBJECT_TREE, REVIEW_TREE_MAX, err);
+    int rc = check_header(objects, id, GIT_OBJECT_TREE, REVIEW_TREE_MAX, err);
     if (rc < 0)
         return rc;
-    rc = git_tree_lookup(ret_tree, store->repo, id);
-    return rc < 0 ? store_error(err, rc, "cannot read a folder") : 0;
+    rc = git_tree_lookup(ret_tree, objects->repo, id);
+    return rc < 0 ? objects_error(err, rc, "cannot read a folder") : 0;
 }
 
-int store_blob(struct store *store, const git_oid *id, size_t max, git_odb_object **ret_blob,
-               struct error **err)
+int objects_blob(struct objects *objects, const git_oid *id, size_t max, git_odb_object **ret_blob,
+                 struct error **err)
 {
-    int rc = check_header(store, id, GIT_OBJECT_BLOB, max, err);
+    int rc = check_header(objects, id, GIT_OBJECT_BLOB, max, err);
     if (rc < 0)
         return rc;
-    rc = git_odb_read(ret_blob, store->odb, id);
-    return rc < 0 ? store_error(err, rc, "cannot read a file") : 0;
+    rc = git_odb_read(ret_blob, objects->odb, id);
+    return rc < 0 ? objects_error(err, rc, "cannot read a file") : 0;
 }
 
-int64_t store_blob_size(struct store *store, const git_oid *id)
+int64_t objects_blob_size(struct objects *objects, const git_oid *id)
 {
     git_object_t type = GIT_OBJECT_INVALID;
     size_t size = 0;
 
-    if (git_odb_read_header(&size, &type, store->odb, id) < 0 || type != GIT_OBJECT_BLOB)
+    if (git_odb_read_header(&size, &type, objects->odb, id) < 0 || type != GIT_OBJECT_BLOB)
         return -1;
     return (int64_t)size;
 }
@@ -186,8 +186,8 @@ static int each_ref(const char *folder, int (*fn)(const git_oid *id, void *user)
     if (rc == 0)
         rc = git_reference_iterator_new(&refs, repo);
     if (rc < 0)
-        return store_error(err, rc, "cannot read the refs of '%s'", folder);
-    while (rc == 0 && seen++ < STORE_REFS_PER_ONE && git_reference_next(&ref, refs) == 0) {
+        return objects_error(err, rc, "cannot read the refs of '%s'", folder);
+    while (rc == 0 && seen++ < REFS_MAX && git_reference_next(&ref, refs) == 0) {
         git_object *commit = NULL;
         if (git_reference_peel(&commit, ref, GIT_OBJECT_COMMIT) == 0)
             rc = fn(git_object_id(commit), user);
@@ -198,10 +198,10 @@ static int each_ref(const char *folder, int (*fn)(const git_oid *id, void *user)
     return rc;
 }
 
-int store_each_known(struct store *store, int (*fn)(const git_oid *id, void *user), void *user,
-                     struct error **err)
+int objects_each_known(struct objects *objects, int (*fn)(const git_oid *id, void *user), void *user,
+                       struct error **err)
 {
-    autofree char *path = xasprintf("%s/objects/info/alternates", store->folder);
+    autofree char *path = xasprintf("%s/objects/info/alternates", objects->folder);
     autofree char *text = NULL;
     char *next;
     char *line;
