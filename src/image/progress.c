@@ -56,6 +56,26 @@ static bool enter(struct progress *progress, const char *phase, uint64_t done, u
     return true;
 }
 
+/* The core of the system and the template's packages are two rounds of the same: each has names of its own,
+ * so that no count falls back. */
+static bool enter_round(struct progress *progress, const char *core, const char *rest, uint64_t done,
+                        uint64_t total)
+{
+    return enter(progress, progress->core ? core : rest, done, total);
+}
+
+/* dpkg unpacks some and sets some up, in turns: one count of both. A package counts when both are done. */
+static bool take_package(struct progress *progress, const char *doing, const char *line, int word)
+{
+    size_t len = strlen(doing);
+    uint64_t halves = progress->unpacked + progress->set_up;
+    take_word(progress, line, word);
+    memmove(progress->text + len, progress->text, sizeof(progress->text) - len);
+    memcpy(progress->text, doing, len);
+    progress->text[sizeof(progress->text) - 1] = '\0';
+    return enter_round(progress, "core-install", "install", (halves + 1) / 2, progress->packages);
+}
+
 static bool begins(const char *line, const char *with)
 {
     return !strncmp(line, with, strlen(with));
@@ -73,7 +93,36 @@ static bool take_get(struct progress *progress, const char *line)
     if (progress->downloaded > progress->to_download)
         progress->downloaded = progress->to_download;
     take_word(progress, line, 4);
-    return enter(progress, "download", progress->downloaded, progress->to_download);
+    return enter_round(progress, "core-download", "download", progress->downloaded, progress->to_download);
+}
+
+/* "25.4 MB of archives." or "1 MB/175 MB of archives." apt says it again, with nothing, of what is here. */
+static bool take_need(struct progress *progress, const char *size)
+{
+    uint64_t needed = parse_size(size);
+    if (!needed)
+        return false;
+    progress->downloaded = 0;
+    progress->to_download = needed;
+    progress->text[0] = '\0';
+    return enter_round(progress, "core-download", "download", 0, needed);
+}
+
+/* What the builder itself is at. */
+static bool take_stage(struct progress *progress, const char *line)
+{
+    if (begins(line, "running apt-get update")) {
+        take_text(progress, "package lists");
+        return enter(progress, "prepare", 0, 0);
+    }
+    if (begins(line, "downloading packages with apt"))
+        progress->core = true;
+    else if (begins(line, "installing remaining packages"))
+        progress->core = false;
+    if (!begins(line, "extracting archives"))
+        return false;
+    take_text(progress, "extracting");
+    return enter_round(progress, "core-install", "install", 0, progress->packages);
 }
 
 bool progress_line(struct progress *progress, const char *line)
@@ -83,16 +132,10 @@ bool progress_line(struct progress *progress, const char *line)
         take_text(progress, line + strlen("hutch: "));
         return enter(progress, "setup", 0, 0);
     }
-    if (begins(line, "I: running apt-get update")) {
-        take_text(progress, "package lists");
-        return enter(progress, "prepare", 0, 0);
-    }
-    if (begins(line, "Need to get ")) { /* "25.4 MB of archives." or "1 MB/175 MB of archives." */
-        progress->downloaded = 0;
-        progress->to_download = parse_size(line + strlen("Need to get "));
-        progress->text[0] = '\0';
-        return enter(progress, "download", 0, progress->to_download);
-    }
+    if (begins(line, "I: "))
+        return take_stage(progress, line + strlen("I: "));
+    if (begins(line, "Need to get "))
+        return take_need(progress, line + strlen("Need to get "));
     if ((p = strstr(line, " newly installed, "))) {
         const char *from = p;
         while (from > line && from[-1] >= '0' && from[-1] <= '9')
@@ -104,14 +147,12 @@ bool progress_line(struct progress *progress, const char *line)
     if (begins(line, "Get:"))
         return take_get(progress, line);
     if (begins(line, "Unpacking ")) {
-        take_word(progress, line, 1);
         progress->unpacked += progress->unpacked < progress->packages;
-        return enter(progress, "install", progress->unpacked, progress->packages);
+        return take_package(progress, "unpacking ", line, 1);
     }
     if (begins(line, "Setting up ")) {
-        take_word(progress, line, 2);
         progress->set_up += progress->set_up < progress->packages;
-        return enter(progress, "configure", progress->set_up, progress->packages);
+        return take_package(progress, "setting up ", line, 2);
     }
     return false;
 }

@@ -9,10 +9,11 @@
 #define PROGRESS_TEXT_MAX 128
 
 struct progress {
-    const char *phase;            /* "prepare", "download", "install", "configure", "setup" */
+    const char *phase; /* "prepare", "core-download", "core-install", "download", "install", "setup" */
     char text[PROGRESS_TEXT_MAX]; /* a package, a step; printable ASCII */
-    uint64_t done, total;         /* download: bytes; install, configure: packages; total 0: unknown */
+    uint64_t done, total;         /* download: bytes; install: packages; total 0: unknown */
     uint64_t downloaded, to_download, packages, unpacked, set_up;
+    bool core; /* the round of the system's core, before that of the template's packages */
 };
 
 /* Takes a line of the builder's output in the C locale; true if the step changed. */
