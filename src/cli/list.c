@@ -46,8 +46,8 @@ static const char *size_of(const json_t *object, const char *key, char ret[UNITS
 static const char *state_of(const json_t *project)
 {
     static const char *const states[] = {N_("run"),    N_("new"),    N_("starting"), N_("stopping"),
-                                         N_("frozen"), N_("paused"), N_("failed"),   N_("gone"),
-                                         N_("saved"),  N_("off")};
+                                         N_("saving"), N_("frozen"), N_("paused"),   N_("failed"),
+                                         N_("gone"),   N_("saved"),  N_("off")};
     const char *state = out_string(project, "state");
     for (size_t i = 0; i < countof(states); i++)
         if (strcmp(states[i], state) == 0)

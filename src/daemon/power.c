@@ -266,6 +266,8 @@ static int suspend_steps(struct work *work, int64_t request, struct error **err)
     if (rc == 0)
         rc = work->host->ops->save(work->host, work->r.uuid, path, err);
     if (rc < 0) {
+        daemon_noted(work->daemon, work->r.id, "lifecycle.failed",
+                     err ? (*err)->message : "saving its memory");
         unlink(path);
         machine_settle(work, &info, NULL);
         return rc;
@@ -277,6 +279,8 @@ static int suspend_steps(struct work *work, int64_t request, struct error **err)
         work->r.frozen_for = 0; /* it wakes running */
     if (rc == 0)
         rc = work_save(work, err);
+    if (rc == 0)
+        daemon_noted(work->daemon, work->r.id, "lifecycle.saved", work->r.name);
     return rc < 0 ? rc : machine_settle(work, &info, err);
 }
 

@@ -261,8 +261,9 @@ static const char *busy_state(const struct project *project)
         return project->r.made ? "starting" : "new";
     case OPERATION_WAKE:
         return "starting";
-    case OPERATION_STOP:
     case OPERATION_SUSPEND:
+        return "saving";
+    case OPERATION_STOP:
     case OPERATION_REMOVE:
         return "stopping";
     case OPERATION_NONE:
@@ -279,8 +280,9 @@ static const char *recorded_state(const struct record *r)
     case OPERATION_UP:
     case OPERATION_WAKE:
         return r->made ? "starting" : "new";
-    case OPERATION_STOP:
     case OPERATION_SUSPEND:
+        return "saving";
+    case OPERATION_STOP:
     case OPERATION_REMOVE:
         return "stopping";
     case OPERATION_NONE:

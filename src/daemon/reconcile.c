@@ -47,8 +47,9 @@ static int finish_suspend(struct work *work, struct error **err)
     if (rc == 0 && !work->r.saved)
         unlink(path);
     if (rc == 0)
-        daemon_noted(work->daemon, work->r.id, "lifecycle.suspend",
-                     work->r.saved ? "finished after a restart" : "undone after a restart");
+        daemon_noted(work->daemon, work->r.id, work->r.saved ? "lifecycle.saved" : "lifecycle.failed",
+                     work->r.saved ? "finished after a restart"
+                                   : "saving its memory: undone after a restart");
     return rc;
 }
 

@@ -201,7 +201,7 @@ static const char *const events[] = {
     EVENT("103", "shop", "70", "\"kind\":\"lifecycle.start\",\"actor\":\"user\",\"subject\":\"shop\""),
     EVENT("104", "shop", "75",
           "\"kind\":\"exec.start\",\"actor\":\"user\",\"subject\":\"npm ci\",\"session\":\"s1\""),
-    EVENT("105", "docs", "76", "\"kind\":\"lifecycle.suspend\",\"actor\":\"user\",\"subject\":\"docs\""),
+    EVENT("105", "docs", "76", "\"kind\":\"lifecycle.saved\",\"actor\":\"user\",\"subject\":\"docs\""),
     EVENT("106", "shop", "78",
           "\"kind\":\"file.put\",\"actor\":\"user\",\"subject\":\"/home/agent/shop/.npmrc\","
           "\"session\":\"s1\""),

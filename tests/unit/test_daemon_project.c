@@ -100,7 +100,8 @@ static void states(void **unused)
         {"gone", true, true, false, false, VM_ABSENT, STEP_NONE, NULL},
         {"failed", true, true, false, false, VM_CRASHED, STEP_NONE, NULL},
         {"failed", false, true, false, false, VM_OFF, STEP_NONE, NULL}, /* libvirt has not answered */
-        {"stopping", false, true, false, false, VM_OFF, STEP_SUSPEND_SAVE, NULL},
+        {"saving", true, true, false, true, VM_STOPPING, STEP_SUSPEND_SAVE, NULL},
+        {"saving", false, true, false, false, VM_OFF, STEP_SUSPEND_SAVE, NULL},
         {"saved", false, true, true, false, VM_OFF, STEP_NONE, NULL},
     };
 

@@ -155,9 +155,9 @@ const char *project_state(const struct project *project)
     /* Words of what needs a person are in capitals, so that colour is never alone. */
     static const char *const table[][2] = {
         {"run", N_("run")},           {"new", N_("new")},       {"starting", N_("starting")},
-        {"stopping", N_("stopping")}, {"frozen", N_("FROZEN")}, {"paused", N_("PAUSED")},
-        {"failed", N_("FAILED")},     {"gone", N_("GONE")},     {"saved", N_("saved")},
-        {"off", N_("off")},
+        {"stopping", N_("stopping")}, {"saving", N_("saving")}, {"frozen", N_("FROZEN")},
+        {"paused", N_("PAUSED")},     {"failed", N_("FAILED")}, {"gone", N_("GONE")},
+        {"saved", N_("saved")},       {"off", N_("off")},
     };
     for (size_t i = 0; i < countof(table); i++)
         if (!strcmp(table[i][0], project->state))
@@ -167,7 +167,7 @@ const char *project_state(const struct project *project)
 
 bool project_passing(const struct project *project)
 {
-    static const char *const passing[] = {"new", "starting", "stopping"};
+    static const char *const passing[] = {"new", "starting", "stopping", "saving"};
     for (size_t i = 0; i < countof(passing); i++)
         if (!strcmp(project->state, passing[i]))
             return !*project->failure;

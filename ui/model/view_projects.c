@@ -35,9 +35,9 @@ static void state_cell(const struct project *project, struct cell_out *out)
         const char *state;
         enum style style;
     } table[] = {
-        {"run", STYLE_GOOD},     {"new", STYLE_BUSY},    {"starting", STYLE_BUSY}, {"stopping", STYLE_BUSY},
-        {"frozen", STYLE_WARN},  {"paused", STYLE_WARN}, {"failed", STYLE_BAD},    {"gone", STYLE_BAD},
-        {"saved", STYLE_NORMAL}, {"off", STYLE_DIM},
+        {"run", STYLE_GOOD},    {"new", STYLE_BUSY},     {"starting", STYLE_BUSY}, {"stopping", STYLE_BUSY},
+        {"saving", STYLE_BUSY}, {"frozen", STYLE_WARN},  {"paused", STYLE_WARN},   {"failed", STYLE_BAD},
+        {"gone", STYLE_BAD},    {"saved", STYLE_NORMAL}, {"off", STYLE_DIM},
     };
     out->text = project_state(project);
     for (size_t i = 0; i < countof(table); i++)
