@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -34,6 +35,7 @@ struct code_in {
     struct work *work;
     pthread_t thread;
     bool started;
+    atomic_bool shown; /* its turn has come: until then the steps of the boot are what is told */
     struct fetched *list;
     size_t count;
     struct error *error;
@@ -120,8 +122,11 @@ int code_in_check(struct work *work, char **specs, struct error **err)
 
 static void on_progress(const char *text, uint64_t done, uint64_t total, uint64_t bytes, void *user)
 {
+    struct code_in *code = user;
+
     (void)bytes;
-    job_progress(user, "repos", done, total, total ? "objects" : NULL, "%s", text);
+    if (atomic_load(&code->shown))
+        job_progress(code->work->job, "repos", done, total, total ? "objects" : NULL, "%s", text);
 }
 
 /* Fetches one repository into its mirror. */
@@ -132,7 +137,7 @@ static int fetch(struct code_in *code, struct fetched *fetched, struct error **e
     int rc = repo_source_parse(work->r.repos[fetched->row].spec, &source, err);
 
     if (rc == 0)
-        rc = repo_mirror(work->daemon->paths, source, on_progress, work->job, job_cancel_flag(work->job),
+        rc = repo_mirror(work->daemon->paths, source, on_progress, code, job_cancel_flag(work->job),
                          &fetched->mirror, err);
     if (rc == 0)
         rc = repo_resolve(fetched->mirror, source->ref, &fetched->ref, &fetched->commit, err);
@@ -222,8 +227,9 @@ static void *receive_thread(void *user)
 
 /* Pushes a mirror through a stream. Of the two errors hutch-git's says more, unless the stream never came to
  * be. */
-static int push(struct work *work, const char *name, const struct fetched *fetched, struct error **err)
+static int push(struct code_in *code, const char *name, const struct fetched *fetched, struct error **err)
 {
+    struct work *work = code->work;
     struct receive receive = {.work = work};
     auto(error) struct error *why = NULL;
     pthread_attr_t attr;
@@ -238,7 +244,7 @@ static int push(struct work *work, const char *name, const struct fetched *fetch
     pthread_attr_setstacksize(&attr, STACK_SIZE);
     require(pthread_create(&thread, &attr, receive_thread, &receive) == 0);
     pthread_attr_destroy(&attr);
-    rc = repo_push(work->daemon->paths, fetched->mirror, fetched->commit, fds[0], on_progress, work->job,
+    rc = repo_push(work->daemon->paths, fetched->mirror, fetched->commit, fds[0], on_progress, code,
                    job_cancel_flag(work->job), &why);
     if (rc < 0)
         receive.cancel = true;
@@ -284,7 +290,7 @@ static int bring(struct code_in *code, struct fetched *fetched, struct error **e
         rc = machine_call(work, GUEST_OP_REPO, prepare,
                           json_pack("{s:s, s:s}", "head", head, "format", format), PREPARE_MS, NULL, err);
     if (rc == 0 && *fetched->commit)
-        rc = push(work, row->name, fetched, err);
+        rc = push(code, row->name, fetched, err);
     if (rc == 0)
         rc = git_out_prepare(work->daemon, work->r.id, row->name, fetched->mirror, format, err);
     if (rc == 0) {
@@ -304,6 +310,7 @@ int code_in_end(struct code_in *code, struct error **err)
 {
     int rc = 0;
 
+    atomic_store(&code->shown, true);
     if (code->started) {
         pthread_join(code->thread, NULL);
         code->started = false;

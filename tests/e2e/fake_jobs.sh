@@ -92,4 +92,15 @@ for i in $(seq 8); do
 done
 wait "${clients[@]}"
 is "eight at once" 8 "$(cat "$home"/many-* | grep -c '"result"')"
+
+# What is fetched beside the boot is not told as the step that runs.
+git init -q "$home/code" && git -C "$home/code" -c user.name=t -c user.email=t@localhost commit -q --allow-empty -m one
+mkdir "$home/mute" && ln -s "$build/hutch-fake-machine" "$home/mute/" && ln -s /bin/false "$home/mute/hutch-guest"
+stop_daemon
+start_daemon HUTCH_FAKE_GUEST="$home/mute/hutch-guest" HUTCH_BOOT_LIMIT=3
+out=$(api POST /v1/projects -d "{\"name\":\"six\",\"memory\":268435456,\"cpus\":1,\"repos\":[\"$home/code\"]}")
+like "a boot that does not end" 'did not get ready' "$(last <<<"$out" | jq -r .error.message)"
+is "  is what was told of, to its end" kernel "$(jq -r '.phase // empty' <<<"$out" | last)"
+is "  and nothing of the repository" "" "$(jq -r '.phase // empty' <<<"$out" | grep -x repos)"
+ok "  which was fetched meanwhile" [ -n "$(find "$home/cache" -name HEAD | head -1)" ]
 the_end

@@ -122,6 +122,36 @@ static void test_progress_says_what_is_usual(void **state)
     screen_line(screen, id, "{\"phase\":\"up.identity\",\"text\":\"setting clock\",\"done\":0,\"total\":0}");
     assert_not_shown(screen, "this step takes");
     assert_not_shown(screen, "up.identity");
+    screen_line(screen, id, "{\"phase\":\"wake.restore\",\"text\":\"reading\",\"done\":0,\"total\":0}");
+    assert_not_shown(screen, "this step takes"); /* emulated, nothing that holds is known of it */
+}
+
+/* The step of hutchd and what is told of it are one row. */
+static void test_a_step_is_one_row_of_the_progress(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "j j b p");
+    uint64_t id = screen_asked(screen, "POST", "/v1/projects/docs/start");
+    screen_line(screen, id, "{\"phase\":\"up.repos\",\"text\":\"bringing it in\",\"done\":0,\"total\":0}");
+    screen_line(screen, id, "{\"phase\":\"repos\",\"text\":\"shop: objects\",\"done\":1,\"total\":4}");
+    assert_shown(screen, "shop: objects");
+    assert_not_shown(screen, "bringing it in");
+    screen_time(screen, 3000);
+    screen_line(screen, id, "{\"phase\":\"repos\",\"warning\":\"w\",\"text\":\"no submodules\"}");
+    screen_time(screen, 3000);
+    assert_shown(screen, "note repos"); /* what runs is still the step above */
+    assert_shown(screen, "now  repos");
+    assert_shown(screen, "6.0s");
+}
+
+static void test_a_machine_that_is_being_saved_says_so(void **state)
+{
+    struct screen *screen = *state;
+    refresh(screen, "docs", "{\"id\":\"p3\",\"name\":\"docs\",\"state\":\"saving\"}");
+    screen_keys(screen, "G");
+    assert_shown(screen, "saving");
+    screen_keys(screen, "b");
+    assert_shown(screen, "it is still being saved");
 }
 
 static void test_an_empty_console_says_what_it_is(void **state)
@@ -288,6 +318,8 @@ int main(void)
         TEST(test_a_project_does_not_show_the_past_of_its_name),
         TEST(test_each_projects_events_are_asked_for),
         TEST(test_progress_says_what_is_usual),
+        TEST(test_a_step_is_one_row_of_the_progress),
+        TEST(test_a_machine_that_is_being_saved_says_so),
         TEST(test_an_empty_console_says_what_it_is),
         TEST(test_acts_go_to_the_marked_rows),
         TEST(test_several_are_removed_by_their_number),

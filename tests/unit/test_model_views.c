@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define assert_shown(screen, words) screen_assert(screen, words, true)
+#define assert_shown(screen, words)     screen_assert(screen, words, true)
+#define assert_not_shown(screen, words) screen_assert(screen, words, false)
 
 /* The effect with this id. */
 static const struct effect *effect_of(struct screen *screen, uint64_t id)
@@ -415,7 +416,12 @@ static void test_what_was_never_made_is_not_started(void **state)
     screen_line(screen, id, "{\"phase\":\"check\",\"text\":\"checking\",\"done\":0,\"total\":0}");
     screen_fail(screen, id, ERROR_NOT_FOUND, "there is no repository \"/home/you/none\"");
     assert_int_equal(app_view(screen->app), VIEW_PROGRESS);
-    assert_shown(screen, "nothing was made; new opens the form again");
+    assert_shown(screen, "nothing was made; Enter leads to the form");
+    assert_not_shown(screen, "to the project");
+    assert_shown(screen, "Enter to the form");
+    screen_keys(screen, "Enter");
+    assert_int_equal(app_view(screen->app), VIEW_FORM);
+    assert_string_equal(screen->app->form.inputs[FORM_NAME].text, "web");
 }
 
 static void test_a_failed_making_is_said_whole(void **state)

@@ -101,7 +101,7 @@ struct view {
     void (*words)(const struct app *app, uint64_t identity, enum action action, struct act_words *out);
     bool (*act)(struct app *app, uint64_t identity, enum action action, struct effects *effects);
     /* What an act is called just now, and Enter in the bar, where it is another word than usual; NULL: as
-     * usual (not the caller's). */
+     * usual, "": the bar leaves it out (not the caller's). */
     const char *(*says)(const struct app *app, uint64_t identity, enum action action);
     /* The command line that does the same, where it is another than that of ui/actions.def; and what `y`
      * copies, where it is another text than the row's. The caller's to free; NULL: as usual. */

@@ -125,11 +125,31 @@ static char *amount(const struct work_step *step)
                      units_format_size((uint64_t)step->total, total));
 }
 
-/* The step that a line belongs to: the last one, or a new one. A warning stays as it is. */
+/* A step's name without the operation that it belongs to: "up.base" is "base". */
+static const char *short_phase(const char *phase)
+{
+    const char *point = strchr(phase, '.');
+    return point && point[1] ? point + 1 : phase;
+}
+
+/* The last step before a row that is no warning; the number of rows: there is none. */
+static size_t last_step(const struct work *work, size_t before)
+{
+    while (before-- > 0)
+        if (!work->steps[before].warning)
+            return before;
+    return work->count;
+}
+
+/* The step that a line belongs to: the last one, or a new one. A warning is a row of its own and stays. */
 static struct work_step *step_for(struct app *app, struct work *work, const char *phase, bool warning)
 {
-    struct work_step *last = work->count ? &work->steps[work->count - 1] : NULL;
-    if (last && ((!warning && !last->warning && !strcmp(last->phase, phase)) || work->count == STEPS_MAX))
+    size_t at = last_step(work, work->count);
+    struct work_step *last = at < work->count ? &work->steps[at] : NULL;
+    if (last && !warning && !strcmp(short_phase(last->phase), short_phase(phase)))
+        return last;
+    last = work->count ? &work->steps[work->count - 1] : NULL;
+    if (work->count == STEPS_MAX)
         return last;
     work->steps = xrealloc(work->steps, work->count + 1, sizeof(*work->steps));
     last = &work->steps[work->count++];
@@ -183,7 +203,8 @@ void work_take(struct app *app, uint64_t number, const struct message *message)
 
 const char *work_now(const struct work *work)
 {
-    const struct work_step *step = work->count ? &work->steps[work->count - 1] : NULL;
+    size_t at = last_step(work, work->count);
+    const struct work_step *step = at < work->count ? &work->steps[at] : NULL;
     return step && step->brief ? (*step->brief ? step->brief : step->phase) : "";
 }
 
@@ -216,11 +237,11 @@ static const char *way_on(const struct app *app, const struct work *work)
     if (work->hint || work->action != ACTION_CREATE)
         return work->hint;
     if (work->count <= 1 && !projects_named(&app->projects, work->raw_name))
-        return _("nothing was made; new opens the form again as it was");
+        return _("nothing was made; Enter leads to the form, which is as it was");
     return _("start goes on with it from the list of projects; the form is as it was");
 }
 
-/* How long a step usually takes, with KVM and without; measured, rounded up. */
+/* How long a step usually takes, with KVM and without; measured, rounded up. NULL: too different to say. */
 static const struct {
     const char *phase, *kvm, *emulated;
 } usual[] = {
@@ -230,24 +251,18 @@ static const struct {
     {"agent", N_("1 to 3 s"), N_("5 to 20 s")},
     {"system", N_("1 to 3 s"), N_("5 to 20 s")},
     {"repos", N_("as long as a git clone"), N_("as long as a git clone")},
-    {"restore", N_("1 to 4 s"), N_("1 to 4 s")},
-    {"save", N_("1 s for 256M in use"), N_("1 s for 256M in use")},
+    {"restore", N_("1 to 4 s"), NULL},
+    {"save", N_("1 s for 256M in use"), NULL},
     {"guest", N_("2 to 10 s, 1 min at most"), N_("5 to 30 s, 2 min at most")},
 };
-
-/* A step's name without the operation that it belongs to: "up.base" is "base". */
-static const char *short_phase(const char *phase)
-{
-    const char *point = strchr(phase, '.');
-    return point && point[1] ? point + 1 : phase;
-}
 
 /* What is usual for the step that runs; NULL: nothing is known, or it is quick. */
 static const char *usual_now(const struct app *app, const struct work *work)
 {
-    if (work->state != WORK_RUNS || !work->count || !app->host_known)
+    size_t at = last_step(work, work->count);
+    if (work->state != WORK_RUNS || at == work->count || !app->host_known)
         return NULL;
-    const char *phase = short_phase(work->steps[work->count - 1].phase);
+    const char *phase = short_phase(work->steps[at].phase);
     for (size_t i = 0; i < countof(usual); i++)
         if (!strcmp(usual[i].phase, phase))
             return app->host_kvm ? usual[i].kvm : usual[i].emulated;
@@ -279,7 +294,10 @@ static void step_cell(const struct app *app, const struct work *work, size_t at,
                       struct cell_out *out)
 {
     const struct work_step *step = &work->steps[at];
-    bool last = at + 1 == work->count, now = last && work->state == WORK_RUNS;
+    size_t next = at + 1;
+    while (next < work->count && work->steps[next].warning)
+        next++;
+    bool last = next == work->count && !step->warning, now = last && work->state == WORK_RUNS;
     bool failed = last && work->state == WORK_FAILED;
     out->style = step->warning ? STYLE_WARN : now ? STYLE_BUSY : STYLE_NORMAL;
     if (column == HOW) {
@@ -291,7 +309,7 @@ static void step_cell(const struct app *app, const struct work *work, size_t at,
         out->text = step->line ? step->line : "";
     } else if (!step->warning) {
         duration(step->begun_ns,
-                 !last                      ? work->steps[at + 1].begun_ns
+                 !last                      ? work->steps[next].begun_ns
                  : work->state == WORK_RUNS ? app->now_ns
                                             : work->ended_ns,
                  out);
@@ -369,20 +387,27 @@ static char *heading(const struct app *app)
     return work ? xasprintf("%s %s", action_label(work->action), work->name) : NULL;
 }
 
-/* To the project that it is about; a failed making leads to the form again. */
+/* Whether its failure left nothing behind to be led to: what was typed is in the form. */
+static bool leads_to_form(const struct app *app, const struct work *work)
+{
+    return work->state == WORK_FAILED && work->action == ACTION_CREATE &&
+           !projects_named(&app->projects, work->raw_name);
+}
+
+/* To the project that it is about; a failed making that left none leads to the form again. */
 static void open(struct app *app, uint64_t identity, struct effects *effects)
 {
     const struct work *work = shown(app);
     (void)identity;
     if (!work)
         return;
-    if (work->kind == WORK_TEMPLATE) {
-        app_pop(app, effects);
-        return;
-    }
-    struct project *project = projects_named(&app->projects, work->raw_name);
+    struct project *project =
+        work->kind == WORK_PROJECT ? projects_named(&app->projects, work->raw_name) : NULL;
+    bool form = leads_to_form(app, work);
     if (!project) {
-        app_say(app, STYLE_WARN, _("there is no project %s"), work->name);
+        app_pop(app, effects);
+        if (form)
+            app_push(app, VIEW_FORM, effects);
         return;
     }
     while (app->overlay_count)
@@ -397,8 +422,12 @@ static const char *says(const struct app *app, uint64_t identity, enum action ac
 {
     const struct work *work = shown(app);
     (void)identity;
-    if (action == ACTION_OPEN)
-        return work && work->kind == WORK_PROJECT ? _("to the project") : _("back");
+    if (action == ACTION_OPEN && work && leads_to_form(app, work))
+        return _("to the form");
+    if (action == ACTION_OPEN) /* else it goes back, as another key does that is told of */
+        return work && work->kind == WORK_PROJECT && projects_named(&app->projects, work->raw_name)
+                   ? _("to the project")
+                   : "";
     return action == ACTION_BACK && work && work->state == WORK_RUNS ? _("leave, it goes on") : NULL;
 }
 

@@ -301,7 +301,7 @@ static void paint_bar(struct app *app, struct area area)
             !act_now(app, app_view(app), *action))
             continue;
         const char *label = act_label(app, app_view(app), *action);
-        if (column + paint_width(key) + 1 + paint_width(label) > room)
+        if (!*label || column + paint_width(key) + 1 + paint_width(label) > room)
             continue;
         int width = paint_key(area, 0, column, key, label);
         hit(app, area, 0, column, width, *action);
