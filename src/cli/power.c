@@ -144,7 +144,9 @@ static int run_rm(const struct args *args, struct error **err)
         rc = progress_call(client, "DELETE", path, NULL, &result, err);
         if (rc < 0)
             error_prefix(err, "\"%s\"", args->words[i]);
-        else if (*out_string(result, "rules"))
+        if (rc == 0 && out_number(result, "kept", 0))
+            out_note(_("what was nowhere else is kept for 30 days: hutch git ls --lost"));
+        if (rc == 0 && *out_string(result, "rules"))
             out_note(_("the rules you wrote for it stay in %s"), out_string(result, "rules"));
     }
     return rc;

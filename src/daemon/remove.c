@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "daemon/git_lost.h"
 #include "daemon/inbox.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
@@ -136,10 +137,11 @@ static int check_work(struct work *work, struct error **err)
                   : list[0] ? ": "
                             : "",
                   found < 0 ? why->message : list);
-        return error_hint(err,
-                          "`hutch cp %s:%s .` brings all of it out (files, commits, stashes); "
-                          "`hutch rm %s --discard-work` removes it with that work",
-                          r->name, r->repos[i].target, r->name);
+        return error_hint(
+            err,
+            "`hutch cp %s:%s .` brings all of it out (files, commits, stashes); "
+            "`hutch rm %s --discard-work` removes it: commits, stashes and files are kept for 30 days",
+            r->name, r->repos[i].target, r->name);
     }
     return 0;
 }
@@ -170,12 +172,14 @@ static int remove_files(struct work *work, char **ret_rules, struct error **err)
     int rc = file_remove_tree(sockets, err);
 
     if (rc == 0)
+        rc = git_lost_move(work->daemon, &work->r, err);
+    if (rc == 0)
         rc = file_remove_tree(folder, err);
     return rc < 0 ? rc : rules_forget(work->daemon->paths, work->r.name, ret_rules, err);
 }
 
 static int remove_steps(struct work *work, const struct remove_params *params, char **ret_rules,
-                        struct error **err)
+                        size_t *ret_kept, struct error **err)
 {
     bool begun = step_operation(work->r.step) == OPERATION_REMOVE;
     struct vm_info info;
@@ -183,6 +187,8 @@ static int remove_steps(struct work *work, const struct remove_params *params, c
 
     if (rc == 0 && !begun && !params->discard_work && work->r.made)
         rc = check_work(work, err);
+    if (rc == 0 && !begun && work->r.made)
+        git_lost_name(work->daemon, work->job, &work->r, ret_kept);
     if (rc == 0 && !begun)
         rc = daemon_note(work->daemon, work->r.id, "lifecycle.remove", work->r.name, err);
     if (rc == 0)
@@ -210,17 +216,27 @@ static int remove_steps(struct work *work, const struct remove_params *params, c
     return rc;
 }
 
+static json_t *show_removed(const char *rules, size_t kept)
+{
+    json_t *result = rules ? json_pack("{ss}", "rules", rules) : json_object();
+
+    if (kept)
+        json_object_set_new(result, "kept", json_integer((json_int_t)kept));
+    return result;
+}
+
 static int run_remove(struct job *job, void *params, json_t **ret_result, struct error **err)
 {
     auto(error) struct error *why = NULL;
     autofree char *rules = NULL;
     struct work work;
+    size_t kept = 0;
     int rc = work_begin(&work, job, &why);
 
     if (rc == 0)
-        rc = remove_steps(&work, params, &rules, &why);
+        rc = remove_steps(&work, params, &rules, &kept, &why);
     if (rc == 0)
-        *ret_result = rules ? json_pack("{ss}", "rules", rules) : json_object();
+        *ret_result = show_removed(rules, kept);
     else if (step_operation(work.r.step) == OPERATION_REMOVE)
         work_failed(&work, why, true);
     work_finish(&work);

@@ -34,9 +34,9 @@ struct server {
     unsigned count;
 };
 
-static const struct route *const tables[] = {routes_host,  routes_project,  routes_session, routes_file,
-                                             routes_event, routes_template, routes_way,
-                                             routes_request};
+static const struct route *const tables[] = {routes_host, routes_project, routes_session,
+                                             routes_file, routes_event,   routes_template,
+                                             routes_way,  routes_request, routes_git};
 
 /* ---- routes ---- */
 

@@ -18,6 +18,7 @@
  * is not kept twice. A file of more than 100 MiB that git does not know is left out. */
 static const char script[] =
     "[ -e \"$1\" ] || exit 0\n"
+    "export GIT_OPTIONAL_LOCKS=0\n" /* who works in it meanwhile never finds its index locked */
     "cd \"$1\" || exit 1\n"
     "bare=$2 zero=$(git -C \"$2\" hash-object -t tree /dev/null) || exit 1\n"
     "b() { git -c safe.directory=\"$bare\" --git-dir=\"$bare\" \"$@\"; }\n"

@@ -92,4 +92,31 @@ ok "the machine is up again" within 20 guest_up
 timeout 30 "$hutch" exec box -- true
 late() { requests | grep -q 'shop late'; }
 ok "what was pushed while nobody listened is asked about" within 40 late
+
+# What is listed, fetched by hand, and kept of a project that is removed.
+out=$("$hutch" git ls box --json)
+is "git ls: each with its kind and what is new in it" "branch fix 1;branch late 2;stash 0 4;tag v1 2;uncommitted work/uncommitted 3" \
+    "$(jq -r 'select(.name | test("fix|^0$|v1|uncommitted|late")) | [.kind,.name,.commits] | join(" ")' <<<"$out" | sort | paste -sd';')"
+like "  as a table" 'shop +branch +fix +1 ' "$("$hutch" git ls box)"
+git -C "$tree" commit -q --allow-empty -m more && git -C "$tree" push -q "$bare" HEAD:by-hand
+like "git fetch says what came, and what waits" 'refs/heads/by-hand waits for review as #[0-9]+' "$("$hutch" git fetch box)"
+gives() { local want=$2 got=0; output=$(timeout 200 "${@:3}" 2>&1 </dev/null) || got=$?; is "$1" "$want" "$got"; }
+gives "rm of work that is nowhere else: 7" 7 "$hutch" rm box --yes
+like "  listed" 'commits on branch.*stashes.*not committed' "$output"
+is "  and kept" run "$(state box)"
+is "nothing is lost yet" "" "$("$hutch" git ls --lost --json)"
+tip=$(git --git-dir "$bare" rev-parse late)
+gives "rm --discard-work" 0 "$hutch" rm box --yes --discard-work
+like "  says where it is" 'git ls --lost' "$output"
+lost=$("$hutch" git ls --lost --json)
+is "  the branch is there by its date and project" "lost/$(date -u +%F)/$id/guest/heads/late $tip box" \
+    "$(jq -r 'select(.name | endswith("/guest/heads/late")) | [.ref[5:], .commit, .project] | join(" ")' <<<"$lost")"
+folder=$(jq -r .folder <<<"$lost" | head -1)
+mv "$home/cache/mirrors" "$home/cache/away"
+is "  with all that it needs: its mirror is not asked" new "$(git --git-dir "$folder" show "refs/lost/$(date -u +%F)/$id/work/uncommitted:new file")"
+ok "  whole" git --git-dir "$folder" fsck --connectivity-only
+like "  in a table" 'box +lost ' "$("$hutch" git ls --lost)"
+about=$home/data/lost/$id/about.json
+jq -c '.removed_ns -= 31 * 86400 * 1000000000' "$about" >"$about.new" && mv "$about.new" "$about"
+is "after 30 days it is gone" "" "$("$hutch" git ls --lost --json)"
 the_end
