@@ -6,6 +6,10 @@ knows from libvterm when the screen has what they asked for. bench.py runs this 
 """
 import json, os, shutil, statistics, subprocess, sys, tempfile, time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import sections
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HEADING = "## The screen"
 PROJECTS, EVENTS, RATE = 200, 100000, 1000
@@ -288,33 +292,8 @@ def measure(build):
     return "\n".join(lines) + "\n"
 
 
-def parts():
-    """doc/bench.md: what is above the screen's section, and that section."""
-    path = os.path.join(TOP, "doc", "bench.md")
-    text = open(path).read() if os.path.exists(path) else "# Measurements\n"
-    above, heading, below = text.partition(HEADING)
-    return path, above, heading + below
-
-
-def write(path, above, section):
-    with open(path, "w") as f:
-        f.write(above.rstrip("\n") + "\n" + ("\n" + section if section else ""))
-
-
-def put(section):
-    """The screen's section in place of the one that was there."""
-    path, above, _ = parts()
-    write(path, above, section)
-
-
-def put_machines(text):
-    """All that is above it."""
-    path, _, section = parts()
-    write(path, text, section)
-
-
 if __name__ == "__main__":
     text = measure(os.path.abspath(sys.argv[1]))
     print("\n" + text)
     if "--write" in sys.argv:
-        put(text)
+        sections.put(text)
