@@ -15,7 +15,7 @@ URI = "qemu:///system" if ROOT else "qemu:///session"
 ENV = dict(os.environ, HUTCH_HOME=HOME)
 HUTCH = os.path.join(BUILD, "hutch")
 rows = []
-AGENT_BLOCK = 96 << 10  # bytes of a file that go into the peer at a time
+AGENT_BLOCK = 64 << 10  # bytes of a file that go into the peer at a time
 
 
 def run(*argv, check=True, **kw):
