@@ -200,7 +200,8 @@ static void check_proxy(struct doctor *doctor)
     autofree char *proxy = NULL;
 
     if (way_proxy(doctor->daemon, &proxy, &err) < 0)
-        tell(doctor, "proxy", FAIL, err->hint, "connections go out without a proxy: %s", err->message);
+        tell(doctor, "proxy", FAIL, err->hint,
+             "no rules count that came after it, and after a start nothing goes out: %s", err->message);
     else if (proxy)
         tell(doctor, "proxy", OK, NULL, "connections go out through %s", proxy);
 }

@@ -288,8 +288,6 @@ struct way *way_get(struct daemon *daemon, const char *id)
     struct ways *ways = daemon->ways;
     struct way *way = find(ways, id);
     struct project *project = way ? NULL : projects_lock(daemon->projects, id);
-    auto(error) struct error *err = NULL;
-    autofree char *proxy = NULL;
 
     if (way)
         return way;
@@ -300,9 +298,7 @@ struct way *way_get(struct daemon *daemon, const char *id)
     way->ways = ways;
     way->daemon = daemon;
     snprintf(way->id, sizeof(way->id), "%s", id);
-    if (way_proxy(daemon, &proxy, &err) < 0)
-        log_warning("connections go out without a proxy: %s", err->message);
-    way->flows = flows_create(id, proxy, &way_ops, way);
+    way->flows = flows_create(id, &way_ops, way);
     uv_timer_init(&daemon->loop, &way->tick);
     way->tick.data = way;
     way->next = ways->first;

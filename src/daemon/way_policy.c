@@ -62,11 +62,13 @@ void way_reload(struct way *way)
 {
     auto(error) struct error *err = NULL;
     auto(policy) struct policy *policy = NULL;
+    autofree char *proxy = NULL;
     uint64_t generation = ++way->ways->generation;
 
     if (way_project_ends(way))
         return;
-    if (way_load(way, generation, &policy, &err) < 0) {
+    /* A proxy that cannot be used is no reason to go around it. */
+    if (way_proxy(way->daemon, &proxy, &err) < 0 || way_load(way, generation, &policy, &err) < 0) {
         if (!way->banner || strcmp(way->banner, err->message)) {
             log_warning("project %s: the rules are not taken: %s", way->id, err->message);
             note_policy(way, err->message, "refused");
@@ -86,6 +88,7 @@ void way_reload(struct way *way)
     }
     policy_unref(way->policy);
     way->policy = policy_ref(policy);
+    flows_set_proxy(way->flows, proxy);
     flows_set_policy(way_now(way), policy);
     inbox_egress_rules(way->daemon, way->id, policy);
     way_plan(way);

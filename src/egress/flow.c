@@ -526,12 +526,11 @@ struct budget *flows_budget(struct flows *flows)
     return flows->budget;
 }
 
-struct flows *flows_create(const char *project, const char *proxy, const struct flow_ops *ops, void *user)
+struct flows *flows_create(const char *project, const struct flow_ops *ops, void *user)
 {
     struct flows *flows = xnew(struct flows);
 
     snprintf(flows->project, sizeof(flows->project), "%s", project);
-    flows->proxy = xstrdup(proxy);
     flows->ops = ops;
     flows->user = user;
     flows->budget = budget_create();
@@ -539,6 +538,12 @@ struct flows *flows_create(const char *project, const char *proxy, const struct 
     flows->labels = labels_create();
     flows->tokens = FLOWS_BURST;
     return flows;
+}
+
+void flows_set_proxy(struct flows *flows, const char *proxy)
+{
+    free(flows->proxy);
+    flows->proxy = proxy ? xstrdup(proxy) : NULL;
 }
 
 void flows_destroy(struct flows *flows)

@@ -166,8 +166,8 @@ struct flow_answer {
 };
 
 struct flows;
-/* project: its id, for grants; copied. proxy: "host:port" of the user's proxy, or NULL; copied. */
-struct flows *flows_create(const char *project, const char *proxy, const struct flow_ops *ops, void *user);
+/* project: its id, for grants; copied. */
+struct flows *flows_create(const char *project, const struct flow_ops *ops, void *user);
 /* Closes all (flows_lost) without a word to the worker. */
 void flows_destroy(struct flows *flows);
 
@@ -178,6 +178,8 @@ void flows_set_time(struct flows *flows, int64_t now_ms, int64_t now_s);
 bool flows_take(struct flows *flows, const void *message);
 /* The worker is gone: every flow is closed with "lost". */
 void flows_lost(struct flows *flows);
+/* Where connections go from now on: through the proxy with this authority, or straight (NULL, at first). */
+void flows_set_proxy(struct flows *flows, const char *proxy);
 /* Another policy (a reference is taken; NULL: everything is denied): every flow is judged again by its
  * recorded request, and cut if it would not be allowed now. */
 void flows_set_policy(struct flows *flows, struct policy *policy);

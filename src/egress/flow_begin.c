@@ -168,6 +168,9 @@ void flow_decide_now(struct flows *flows, struct flow *flow, struct verdict *ret
     if (flows->ops->grants)
         count = flows->ops->grants(&flow->request, &grants, flows->user);
     policy_decide(flows->policy, &flow->request, grants, count, ret_verdict);
+    /* A request to a proxy: its head names the host once more, and must be made that of a server. */
+    if (flow->entrance == FLOW_ABSOLUTE && ret_verdict->proto == PROTO_TCP)
+        ret_verdict->proto = PROTO_HTTP;
 }
 
 /* Keeps the verdict, with what it points to. */

@@ -114,10 +114,17 @@ like "doctor names a base without a record of its package hosts" "hutch template
 is "  no proxy, no word" "" "$(jq -c 'select(.check == "proxy")' <<<"$doctor")"
 printf '[network]\nproxy = http://me:hunter2@proxy.test:3128\n' >"$home/config/hutch.ini"
 doctor=$(hutch doctor --json)
-like "  a proxy with a password is not used, and said" '"fail".*without a proxy: ."...@proxy.test:3128' \
+like "  a proxy with a password is not used, and said" '"fail".*nothing goes out: ."...@proxy.test:3128' \
     "$(jq -c 'select(.check == "proxy") | [.state, .text]' <<<"$doctor")"
 is "  the password is in no log" "" "$(grep -r hunter2 "$home/state" "$home/log" 2>/dev/null)"
+stop_daemon
+start_daemon
+is "  and nothing goes around it: all is denied" 4 "$(status rule test shop mine.test)"
+like "  with the reason" "not what counts now.*proxy" "$(hutch rule ls shop)"
+before=$(api GET "/v1/events?kind=policy" | jq -s length)
 printf '[network]\nproxy = http://proxy.test:3128\n' >"$home/config/hutch.ini"
+within 5 eval '[ "$(api GET "/v1/events?kind=policy" | jq -s length)" -gt '"$before"' ]'
+is "  one that can be used counts by itself" 0 "$(status rule test shop mine.test)"
 like "  another is" "through proxy.test:3128" "$(hutch doctor --json | jq -r 'select(.check == "proxy") | .text')"
 rm "$home/config/hutch.ini"
 

@@ -198,7 +198,8 @@ struct world *world_open(const char *proxy)
     world->ms = 1000000;
     world->s = 1800000000;
     world->answers = "93.184.216.34";
-    world->flows = flows_create("p1", proxy, &world_ops, world);
+    world->flows = flows_create("p1", &world_ops, world);
+    flows_set_proxy(world->flows, proxy);
     flows_set_time(world->flows, world->ms, world->s);
     return world;
 }

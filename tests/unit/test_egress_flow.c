@@ -452,6 +452,26 @@ static void nonsense_is_refused(void **state)
 }
 
 /* Reserved names come before the rules, and only with their port. */
+/* A request in the form for proxies is read as HTTP wherever it goes: a server wants the form for servers. */
+static void what_is_asked_of_a_proxy_is_http(void **state)
+{
+    static const char *const places[] = {"pg.hutch.internal:5432", "a.test:8080"};
+    struct world *w = world_open(NULL);
+
+    (void)state;
+    world_policy(w, MODE_DENY, RULES("allow a.test:8080 proto=tcp"));
+    for (size_t i = 0; i < countof(places); i++) {
+        uint64_t flow = world_ask_by(w, places[i], FLOW_ABSOLUTE);
+
+        assert_true(w->heard[flow].allowed);
+        assert_int_equal(w->heard[flow].proto, FLOW_HTTP);
+        flow = world_ask(w, places[i]);
+        assert_true(w->heard[flow].allowed);
+        assert_int_equal(w->heard[flow].proto, FLOW_TCP);
+    }
+    world_close(w);
+}
+
 static void reserved_names(void **state)
 {
     struct world *w = world_open(NULL);
@@ -552,6 +572,7 @@ int main(void)
         cmocka_unit_test(lookups_take_turns),
         cmocka_unit_test(a_lost_worker_closes_every_row),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(what_is_asked_of_a_proxy_is_http),
         cmocka_unit_test(reserved_names),
         cmocka_unit_test(a_proxy_gets_the_name),
         cmocka_unit_test(http_requests_are_judged_each),

@@ -89,7 +89,7 @@ static struct world *begin(const char *home, enum policy_mode mode, const char *
     ops.used = used;
     ops.wait = wait_for;
     ops.time = now;
-    world->flows = flows_create("p1", NULL, &ops, world);
+    world->flows = flows_create("p1", &ops, world);
     world->s = (int64_t)time(NULL);
     flows_set_time(world->flows, world->ms, world->s);
     world_policy(world, mode, rules);

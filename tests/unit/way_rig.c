@@ -368,7 +368,7 @@ struct way_machine *way_machine(struct way_rig *rig, const char *project, enum p
     machine->side = (struct flow_guest){.loop = &rig->loop, .fd = -1};
     machine->egress = egress ? xstrdup(egress) : xasprintf("%s/%s", rig->folder, project);
     machine->listener = egress ? -1 : listen_at(machine->egress);
-    machine->flows = flows_create(project, NULL, &flow_ops, machine);
+    machine->flows = flows_create(project, &flow_ops, machine);
     way_policy(machine, mode, rules);
     struct guest_options options = {.loop = &rig->loop,
                                     .worker_program = rig->worker,
