@@ -269,6 +269,8 @@ unsigned policy_scopes(const struct request *request, const struct verdict *verd
     else if (!deny &&
              (verdict->uploads || verdict->reason == REASON_UPLOAD || request->host.kind != HOST_NAME))
         scopes = session;
+    if (!deny && !verdict->missing[0]) /* a rule asks: another under it would change nothing */
+        scopes &= ~(1U << SCOPE_PROJECT | 1U << SCOPE_ALL);
     if (!deny && verdict->effect != VERDICT_ASK)
         scopes = 0;
     if (!request->project || !*request->project)

@@ -142,21 +142,24 @@ static void a_private_address_is_a_second_question(void **state)
 static void which_scopes_may_be_offered(void **state)
 {
     (void)state;
-    auto(policy) struct policy *policy = policy_of(MODE_ASK, "ask paste.test uploads=yes\nask 8.8.8.8:443");
+    auto(policy) struct policy *policy =
+        policy_of(MODE_ASK, "ask paste.test uploads=yes\nask 8.8.8.8:443\nask ruled.test");
     const unsigned once = 1U << SCOPE_ONCE | 1U << SCOPE_NEXT, session = once | 1U << SCOPE_SESSION,
-                   all = session | 1U << SCOPE_PROJECT | 1U << SCOPE_ALL | 1U << SCOPE_DURATION;
+                   ruled = session | 1U << SCOPE_DURATION,
+                   all = ruled | 1U << SCOPE_PROJECT | 1U << SCOPE_ALL,
+                   of_kind[] = {once, session, all, ruled};
     static const struct {
         const char *authority;
         int kind;
-    } cases[] = {{"good.test", 2},      {"good.test:80", 2}, {"good.test:22", 0},
-                 {"good.test:8443", 0}, {"paste.test", 1},   {"8.8.8.8", 1}};
+    } cases[] = {{"good.test", 2},  {"good.test:80", 2}, {"good.test:22", 0}, {"good.test:8443", 0},
+                 {"paste.test", 1}, {"8.8.8.8", 1},      {"ruled.test", 3}};
     for (size_t i = 0; i < countof(cases); i++) {
         struct request request = request_of(cases[i].authority);
         struct verdict verdict;
         unsigned typed;
         policy_decide(policy, &request, NULL, 0, &verdict);
         unsigned scopes = policy_scopes(&request, &verdict, false, &typed);
-        assert_int_equal(scopes, cases[i].kind == 2 ? all : cases[i].kind == 1 ? session : once);
+        assert_int_equal(scopes, of_kind[cases[i].kind]);
         assert_int_equal(typed, scopes & 1U << SCOPE_ALL);
         assert_int_equal(policy_scopes(&request, &verdict, true, NULL), all);
         request.session = NULL;
