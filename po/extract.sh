@@ -21,10 +21,12 @@ take() { # take ARGUMENT-OF-xgettext... : adds to what was taken so far
 take -k -kX:3 ui/actions.def
 take -k -kX:4 ui/actions.def
 take -k -kX:4 src/daemon/steps.def
+take -k -kX:4 src/policy/reasons.def
 take -k -kX:6 ui/options.def
 take -k -kX:3 ui/styles.def
 take -k -kX:6 ui/demo.def
 take -k -kX:7 ui/demo.def
+take -k -kX:8 ui/demo.def
 take -k -k_ -kN_ -kngettext:1,2 --flag=_:1:pass-c-format --flag=N_:1:pass-c-format \
     --flag=ngettext:1:pass-c-format --flag=ngettext:2:pass-c-format \
     --flag=app_say:3:c-format --flag=xasprintf:1:c-format --flag=out_text:1:c-format --flag=doc_addf:4:c-format \

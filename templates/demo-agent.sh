@@ -54,7 +54,7 @@ say "I look at what fails."
 run make -s check
 say "Others may have met this. I ask the network."
 run curl -sS --max-time 10 https://example.org/
-say "There is no way out of this machine. Then by reading."
+say "No answer from out there. Then by reading."
 run grep -n word words.c
 say "Whatever is no space counts as a word, a dash too. Letters should."
 run sed -i 's/!isspace(c)/isalnum(c)/' words.c

@@ -132,6 +132,7 @@ static void leave(struct screen *screen)
 
 static void look(struct screen *screen)
 {
+    screen_time(screen, 5000);
     screen_keys(screen, "1");
 }
 
@@ -177,6 +178,7 @@ static void answer(struct screen *screen)
 
 static void closed(struct screen *screen)
 {
+    screen_time(screen, 5000); /* the caption was read */
     screen_keys(screen, "Enter");
 }
 
@@ -265,6 +267,22 @@ static void test_both_are_wanted(void **state)
     screen_keys(&screen, "n");
     assert_int_equal(step_of(&screen), 5);
     assert_true(screen_shows(&screen, "press Z"));
+    screen_close(&screen);
+}
+
+/* A key that was meant for the step before does not let the next one go by unseen. */
+static void test_a_step_can_be_read(void **state)
+{
+    struct screen screen;
+    (void)state;
+    open(&screen, 24, 80, NULL);
+    play(&screen, "ended");
+    screen_keys(&screen, "Enter");
+    assert_int_equal(step_of(&screen), 9);
+    assert_true(screen_shows(&screen, "The agent has ended"));
+    screen_time(&screen, 4100);
+    assert_int_equal(step_of(&screen), 10);
+    assert_true(screen_shows(&screen, "press Q  leave hutch"));
     screen_close(&screen);
 }
 
@@ -394,7 +412,7 @@ static void test_cursor_goes_along(void **state)
 static void test_captions(void **state)
 {
     static const char *const captions[] = {
-#define X(id, need, key, deed, until, caption, meanwhile) caption, meanwhile,
+#define X(id, need, key, deed, until, does, caption, meanwhile) caption, meanwhile,
 #include "ui/demo.def"
 #undef X
     };
@@ -437,10 +455,12 @@ int main(void)
         cmocka_unit_test(test_scene),
         cmocka_unit_test(test_what_it_asks_for),
         cmocka_unit_test(test_both_are_wanted),
+        cmocka_unit_test(test_a_step_can_be_read),
         cmocka_unit_test(test_goes_back),
         cmocka_unit_test(test_leave),
         cmocka_unit_test(test_bindings),
-        cmocka_unit_test(test_cursor_elsewhere), cmocka_unit_test(test_cursor_goes_along),
+        cmocka_unit_test(test_cursor_elsewhere),
+        cmocka_unit_test(test_cursor_goes_along),
         cmocka_unit_test(test_captions),
         cmocka_unit_test(test_sizes),
     };

@@ -52,7 +52,7 @@ static void test_screens(void **state)
 static void test_demo(void **state)
 {
     static const char *const captions[] = {
-#define X(id, need, key, deed, until, caption, meanwhile) caption, meanwhile,
+#define X(id, need, key, deed, until, does, caption, meanwhile) caption, meanwhile,
 #include "ui/demo.def"
 #undef X
     };

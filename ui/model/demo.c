@@ -30,7 +30,7 @@ struct step {
     struct demo_key key;
     enum deed deed;
     struct until until;
-    const char *caption, *meanwhile;
+    const char *does, *caption, *meanwhile;
 };
 
 /* ---- what is so ---- */
@@ -114,7 +114,7 @@ static enum met met_view(const struct app *app, const struct until *until)
 }
 
 enum demo_step {
-#define X(id, need, key, deed, until, caption, meanwhile) STEP_##id,
+#define X(id, need, key, deed, until, does, caption, meanwhile) STEP_##id,
 #include "ui/demo.def"
 #undef X
     STEP_COUNT
@@ -144,8 +144,8 @@ enum demo_step {
         .met = met_view, .view = VIEW_##id                                                                   \
     }
 static const struct step steps[STEP_COUNT] = {
-#define X(id, need, key, deed, until, caption, meanwhile)                                                    \
-    [STEP_##id] = {NEED_##need, key, DO_##deed, until, caption, meanwhile},
+#define X(id, need, key, deed, until, does, caption, meanwhile)                                              \
+    [STEP_##id] = {NEED_##need, key, DO_##deed, until, does, caption, meanwhile},
 #include "ui/demo.def"
 #undef X
 };
@@ -177,6 +177,7 @@ static void go(struct app *app, int at, bool again)
     app->demo.at = at;
     app->demo.again = again;
     app->demo.pressed = false;
+    app->demo.shown_ns = app->now_ns;
     app->changed = true;
 }
 
@@ -227,6 +228,14 @@ static bool go_back(struct app *app, struct effects *effects)
     return true;
 }
 
+/* What comes true with its key stays for a moment all the same: the key may have been meant for something
+ * else, and its caption would go by unseen. */
+static bool unread(const struct app *app)
+{
+    bool at_once = !steps[app->demo.at].meanwhile;
+    return at_once && app->demo.pressed && app->now_ns - app->demo.shown_ns < DEMO_READ_NS;
+}
+
 void demo_update(struct app *app, struct effects *effects)
 {
     struct demo *demo = &app->demo;
@@ -242,6 +251,8 @@ void demo_update(struct app *app, struct effects *effects)
         }
         enum met met = app->confirm.on ? MET_ON_ITS_WAY : step->until.met(app, &step->until);
         if (met == MET_ON_ITS_WAY)
+            return;
+        if (met == MET_YES && unread(app))
             return;
         if (met == MET_YES) {
             go(app, demo->at + 1, false);
@@ -421,13 +432,17 @@ static char *waiting(const struct app *app)
 
 char *demo_text(const struct app *app)
 {
-    if (app->demo.pressed)
+    bool reads = unread(app) && !app->confirm.on;
+    if (app->demo.pressed && !reads)
         return waiting(app);
-    char *hint = first(app);
+    char *hint = reads ? NULL : first(app);
     if (hint)
         return hint;
     if (app->demo.again)
-        return xstrdup(_("That is not as the scene left it. The key goes on from here."));
+        return xstrdup(
+            steps[app->demo.at].deed == DO_AGENT
+                ? _("The agent's terminal is not open any more. The key opens it, and the scene goes on.")
+                : _("The machine does not run any more. The key starts it, and the scene goes on."));
     return fill_in(app, _(steps[app->demo.at].caption));
 }
 
@@ -451,6 +466,11 @@ char *demo_key(const struct app *app)
         return xstrdup(key->typed);
     return view_key(view_table[app_view(app)], &app->settings.bindings, key->action, name) ? xstrdup(name)
                                                                                            : NULL;
+}
+
+const char *demo_key_does(const struct app *app)
+{
+    return app->confirm.on ? _("do it") : _(steps[app->demo.at].does);
 }
 
 char *demo_key_leave(const struct app *app)

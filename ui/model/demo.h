@@ -14,6 +14,8 @@
 #define DEMO_AGENT_PATH "/usr/local/bin/" DEMO_AGENT
 #define DEMO_AGENT_MAX  65536 /* bytes of its program */
 
+#define DEMO_READ_NS (4 * INT64_C(1000000000)) /* a caption stands at least so long */
+
 struct app;
 
 struct demo_options {
@@ -25,11 +27,11 @@ struct demo_options {
 struct demo {
     bool on;
     char *project, *repository, *agent;
-    int at;       /* the step */
-    bool pressed; /* its key was; its condition is waited for */
-    bool again;   /* the scene went back to it */
-    int64_t pressed_ns;
-    char *session; /* the agent's, NULL: it was not started */
+    int at;                       /* the step */
+    bool pressed;                 /* its key was; its condition is waited for */
+    bool again;                   /* the scene went back to it */
+    int64_t pressed_ns, shown_ns; /* shown_ns: since when its caption stands */
+    char *session;                /* the agent's, NULL: it was not started */
     bool ended;
     bool busy, listed; /* the agent is being started; its forerunners are known */
     int killing;       /* forerunners whose end is waited for */
@@ -53,6 +55,8 @@ bool demo_ticks(const struct app *app);
  * the key that leaves; the step and how many there are. */
 char *demo_text(const struct app *app);
 char *demo_key(const struct app *app);
+/* What that key does (not the caller's). */
+const char *demo_key_does(const struct app *app);
 char *demo_key_leave(const struct app *app);
 void demo_step(const struct app *app, int *ret_step, int *ret_count);
 /* Rows that the box takes of a screen: as many in each step, so that what is above never moves. 0: there is

@@ -22,7 +22,9 @@ static void paint_keys(const struct app *app, struct area area, int row)
     if (key) {
         const char *press = _("press");
         column = area_text(area, row, 0, area.columns, STYLE_BAR, press) + 1;
-        area_text(area, row, column, area.columns - column, STYLE_KEY, key);
+        column += area_text(area, row, column, area.columns - column, STYLE_KEY, key) + 2;
+        if (column + paint_width(demo_key_does(app)) + 2 <= area.columns - width)
+            area_text(area, row, column, area.columns, STYLE_BAR, demo_key_does(app));
     } else if (app->demo.pressed) {
         area_text(area, row, 0, area.columns, STYLE_BUSY, _("wait ..."));
     }
