@@ -104,5 +104,8 @@ json_t *host_json(void)
     require(json);
     if (!kvm)
         json_object_set_new(json, "kvm_reason", json_string(reason));
+    json_object_set_new(json, "defaults",
+                        json_pack("{s:i, s:I, s:I}", "cpus", (int)host_default_cpus(), "memory",
+                                  (json_int_t)host_default_memory(), "disk", (json_int_t)HOST_DEFAULT_DISK));
     return json;
 }

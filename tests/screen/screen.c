@@ -232,6 +232,7 @@ void screen_fill(struct screen *screen)
     screen_answer(screen, id, NULL);
     screen_answer(screen, screen_asked(screen, "GET", "/v1/status"),
                   "{\"projects\":3,\"running\":1,\"waiting\":0,\"host\":{\"kvm\":false,\"cpus\":2,"
+                  "\"defaults\":{\"cpus\":2,\"memory\":4294967296,\"disk\":68719476736},"
                   "\"disk_free\":65498251264}}");
     for (size_t i = 0; i < countof(events); i++)
         screen_event(screen, events[i]);

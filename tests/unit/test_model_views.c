@@ -340,6 +340,21 @@ static void test_refusals_stand_at_their_field(void **state)
     }
 }
 
+/* Empty fields say what hutchd takes; what is below the field with the cursor stays where it is. */
+static void test_the_form_says_what_empty_means(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "c");
+    assert_shown(screen, "empty: 4G");
+    assert_shown(screen, "empty: 64G");
+    app_draw(screen->app, screen->grid);
+    struct cell before = *grid_at(screen->grid, 9, 2);
+    screen_keys(screen, "Tab");
+    app_draw(screen->app, screen->grid);
+    assert_int_equal(before.codes[0], grid_at(screen->grid, 9, 2)->codes[0]);
+    assert_int_equal(before.codes[0], 'c'); /* of "code" */
+}
+
 static void test_the_form_is_kept_when_left(void **state)
 {
     struct screen *screen = *state;
@@ -555,6 +570,7 @@ int main(void)
         TEST(test_the_folders_repository_is_proposed),
         cmocka_unit_test(test_what_is_wrong_stands_at_its_field),
         cmocka_unit_test(test_refusals_stand_at_their_field),
+        TEST(test_the_form_says_what_empty_means),
         TEST(test_the_form_is_kept_when_left),
         TEST(test_progress_ends_on_the_project),
         TEST(test_progress_can_be_left),

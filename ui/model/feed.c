@@ -262,6 +262,10 @@ static void take_status(struct app *app, struct call *call, const struct message
     app->host_known = true;
     app->host_kvm = json_is_true(json_object_get(host, "kvm"));
     app->host_disk_free = field_number(host, "disk_free", -1);
+    const json_t *defaults = json_object_get(host, "defaults");
+    app->default_cpus = field_number(defaults, "cpus", 0);
+    app->default_memory = field_number(defaults, "memory", 0);
+    app->default_disk = field_number(defaults, "disk", 0);
 }
 
 /* What the top line says of the host: asked for when something was done. */

@@ -53,7 +53,7 @@ static const struct {
     const char *mode, *help;
 } modes[] = {
     {"ask", N_("asks you about unknown sites")},
-    {"budget", N_("reads sites, sends little, asks")},
+    {"budget", N_("may read any site; uploads ask")},
     {"deny", N_("refuses sites without a rule")},
 };
 
@@ -95,6 +95,15 @@ char *form_help(const struct app *app, enum form_field field)
     return xstrdup(_(helps[field]));
 }
 
+char *form_default(const struct app *app, enum form_field field)
+{
+    char size[UNITS_SIZE_MAX];
+    int64_t bytes = field == FORM_MEMORY ? app->default_memory : field == FORM_DISK ? app->default_disk : 0;
+    if (field == FORM_CPUS && app->default_cpus > 0)
+        return xasprintf("%lld", (long long)app->default_cpus);
+    return bytes > 0 ? xstrdup(units_format_size((uint64_t)bytes, size)) : NULL;
+}
+
 /* ---- what is proposed ---- */
 
 static void fill(struct app *app)
@@ -109,7 +118,7 @@ static void fill(struct app *app)
         input_set(&form->inputs[field], "");
     input_set(&form->inputs[FORM_TEMPLATE], TEMPLATE_DEFAULT);
     input_set(&form->inputs[FORM_EGRESS], modes[0].mode);
-    if (!app->repository || app->folder_project)
+    if (!app->repository || app->folder_project || app->near_project)
         return;
     autofree char *name = name_from(app->repository);
     input_set(&form->inputs[FORM_REPO], app->repository);

@@ -37,6 +37,8 @@ bool form_shows(const struct form *form, enum form_field field);
 /* Whether a field has a few values to choose from, and no text to type. */
 bool form_chooses(enum form_field field);
 const char *form_label(enum form_field field);
+/* What hutchd takes where a field is left empty; NULL: nothing, or it is not known. Caller frees. */
+char *form_default(const struct app *app, enum form_field field);
 /* What a field means. Caller frees. */
 char *form_help(const struct app *app, enum form_field field);
 
