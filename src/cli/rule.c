@@ -177,7 +177,7 @@ static int run_test(const struct args *args, struct error **err)
     autofree char *source = out_member(answer, "source");
     autofree char *missing = out_member(answer, "missing");
     autofree char *grant = out_member(answer, "grant");
-    out_text("%s: %s\n", verdict, sentence);
+    out_text("%s: %s\n", verdict, out_word(sentence));
     if (*grant)
         out_text(out_word(N_("  %s, the answer to request #%lld\n")), grant,
                  (long long)out_number(answer, "granted_by", 0));

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "policy/host_internal.h"
 #include "policy/suffix.h"
 
@@ -137,9 +138,9 @@ const char *host_warning_words(enum host_warning warning)
 {
     switch (warning) {
     case HOST_MIXED_SCRIPTS:
-        return "letters of different scripts in one word: it may imitate another name";
+        return N_("letters of different scripts in one word: it may imitate another name");
     case HOST_LOOKALIKE:
-        return "all its letters look like Latin ones and are not: it may imitate another name";
+        return N_("all its letters look like Latin ones and are not: it may imitate another name");
     default:
         return NULL;
     }

@@ -220,6 +220,28 @@ static void test_routine_takes_one_key(void **state)
     }
 }
 
+/* What was let happen is named; a session is what runs in it; a time is one that a person reads. */
+static void test_it_is_said_in_words(void **state)
+{
+    struct screen *screen = *state;
+    screen_event(screen, "{\"seq\":899,\"ts_ns\":1795961100000000000,\"project\":\"shop\",\"kind\":"
+                         "\"exec.start\",\"subject\":\"claude\",\"session\":\"s3\"}");
+    open_request(screen, "/v1/requests/33", ROUTINE);
+    assert_shown(screen, "session claude");
+    assert_shown(screen, "not known for taking uploads   if allowed: 8M up an hour at most");
+    screen_keys(screen, "v");
+    assert_shown(screen, "asked_ns = 2026-11-");
+    assert_not_shown(screen, "1795961");
+    screen_keys(screen, "q");
+    draw(screen);
+    screen_time(screen, 800);
+    screen_keys(screen, "p");
+    assert_sent(screen, "allow", "project");
+    screen_answer(screen, screen_asked(screen, "POST", "/v1/requests/33/answer"),
+                  "{\"request\":33,\"verdict\":\"allow\"}");
+    assert_shown(screen, "#33 is allowed; added to shop: allow docs.rs:443");
+}
+
 static void test_unusual_takes_y_and_enter(void **state)
 {
     struct screen *screen = *state;
@@ -508,6 +530,7 @@ int main(void)
         TEST(test_enter_and_letters_of_lists_do_nothing),
         TEST(test_keys_in_a_pane_answer_nothing),
         cmocka_unit_test(test_routine_takes_one_key),
+        TEST(test_it_is_said_in_words),
         TEST(test_unusual_takes_y_and_enter),
         TEST(test_critical_takes_the_name),
         TEST(test_an_unknown_class_is_critical),

@@ -163,6 +163,45 @@ static void test_an_empty_console_says_what_it_is(void **state)
     assert_shown(screen, "own log: hutch exec shop");
 }
 
+/* ---- what is said ---- */
+
+/* What went well goes by itself; what was refused stays until a key. */
+static void test_a_notice_goes_after_a_while(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "Home z");
+    assert_shown(screen, "the same key resumes it");
+    screen_time(screen, 7000);
+    assert_shown(screen, "the same key resumes it");
+    screen_time(screen, 1100);
+    assert_not_shown(screen, "the same key resumes it");
+    screen_keys(screen, "G z"); /* docs is saved */
+    assert_shown(screen, "docs: ");
+    screen_time(screen, 9000);
+    assert_shown(screen, "docs: ");
+}
+
+static void test_a_failure_is_logged_once(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "G b");
+    screen_fail(screen, screen_asked(screen, "POST", "/v1/projects/docs/start"), ERROR_STATE,
+                "the disk is full");
+    size_t count = 0;
+    for (size_t at = screen->app->entry_first; at < screen->app->entry_end; at++)
+        count += strstr(act_entry(screen->app, at)->words, "the disk is full") != NULL;
+    assert_int_equal(count, 1);
+}
+
+static void test_a_long_list_says_that_it_goes_on(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "?");
+    assert_shown(screen, "more rows below");
+    screen_keys(screen, "G");
+    assert_not_shown(screen, "more rows below");
+}
+
 /* ---- several rows ---- */
 
 static void test_acts_go_to_the_marked_rows(void **state)
@@ -319,6 +358,9 @@ int main(void)
         TEST(test_each_projects_events_are_asked_for),
         TEST(test_progress_says_what_is_usual),
         TEST(test_a_step_is_one_row_of_the_progress),
+        TEST(test_a_notice_goes_after_a_while),
+        TEST(test_a_failure_is_logged_once),
+        TEST(test_a_long_list_says_that_it_goes_on),
         TEST(test_a_machine_that_is_being_saved_says_so),
         TEST(test_an_empty_console_says_what_it_is),
         TEST(test_acts_go_to_the_marked_rows),

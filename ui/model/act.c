@@ -333,3 +333,13 @@ void act_log_end(struct app *app, uint64_t number, const struct error *error, co
         return;
     }
 }
+
+bool act_log_has_failed(const struct app *app, const char *words)
+{
+    for (size_t at = app->entry_end; at-- > app->entry_first;) {
+        const struct entry *entry = act_entry(app, at);
+        if (entry->state == ENTRY_FAILED && entry->ended_ns == app->now_ns && !strcmp(entry->words, words))
+            return true;
+    }
+    return false;
+}

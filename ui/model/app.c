@@ -331,6 +331,22 @@ void app_say(struct app *app, enum style style, const char *format, ...)
     app->notice = text_safe(words);
     app->notice_style = style;
     app->notice_about = 0;
+    app->notice_ns = app->now_ns;
+    app->changed = true;
+}
+
+/* When what was said has had its time, 0: it stays until a key. What refuses or failed stays. */
+static int64_t notice_due(const struct app *app)
+{
+    bool stays = app->notice_style == STYLE_WARN || app->notice_style == STYLE_BAD;
+    return app->notice && app->notice_ns && !stays ? app->notice_ns + ENTRY_SHOWN_NS : 0;
+}
+
+static void drop_notice(struct app *app)
+{
+    if (!notice_due(app) || app->now_ns < notice_due(app))
+        return;
+    free(steal(&app->notice));
     app->changed = true;
 }
 
@@ -339,7 +355,8 @@ void app_say_error(struct app *app, const struct error *error)
     autofree char *words =
         xasprintf("%s%s%s", error->message, error->hint ? "; " : "", error->hint ? error->hint : "");
     app_say(app, STYLE_BAD, "%s", words);
-    act_log(app, ENTRY_SAID, NULL, words);
+    if (!act_log_has_failed(app, words)) /* the line of the act says it */
+        act_log(app, ENTRY_SAID, NULL, words);
 }
 
 /* ---- messages ---- */
@@ -450,6 +467,8 @@ static int64_t clock_due(const struct app *app)
     if (entry && entry->ended_ns)
         ticks = true; /* until it goes */
     int64_t step = ticks ? SECOND : 60 * SECOND, due = (app->now_ns / step + 1) * step;
+    if (notice_due(app) && notice_due(app) < due)
+        due = notice_due(app);
     return prompt_due(app) && prompt_due(app) < due ? prompt_due(app) : due;
 }
 
@@ -484,6 +503,7 @@ void app_update(struct app *app, const struct message *message, struct effects *
 {
     if (message->now_ns)
         app->now_ns = message->now_ns;
+    drop_notice(app);
     if (message->type == MESSAGE_KEY)
         app_settle(app);
     if (message->type == MESSAGE_KEY && message->key.type != KEY_EVENT_FOCUS)

@@ -125,6 +125,8 @@ struct app {
     int64_t up_ns, events_ns; /* events_ns: when to ask for events again, 0: not */
     bool host_known, host_kvm;
     int64_t host_disk_free;
+    int64_t default_cpus, default_memory,
+        default_disk; /* what hutchd chooses for a new machine; 0: not known */
     struct call *calls;
     uint64_t projects_call; /* the list that is out */
     bool projects_again;
@@ -156,8 +158,9 @@ struct app {
     size_t entry_first, entry_end; /* positions; entries[position % ACTS_MAX] */
     uint64_t entry_last;
     size_t entry_seen; /* positions below it have had their time on the line above the keys */
-    char *notice;      /* the line above the key bar says this until the next key; NULL: the newest entry */
+    char *notice;      /* the line above the key bar says this; NULL: the newest entry */
     enum style notice_style;
+    int64_t notice_ns;     /* when it was said: it goes after ENTRY_SHOWN_NS, unless it refuses or failed */
     uint64_t notice_about; /* the project that it is about: it goes with it; 0: none */
     uint64_t batch, batch_last,
         batch_said;    /* acts on several rows: that is begun; given last; of batch_words */
@@ -279,6 +282,8 @@ void act_log_end(struct app *app, uint64_t number, const struct error *error, co
 /* How an act that runs goes on. */
 void act_log_say(struct app *app, uint64_t number, const char *words);
 #define ENTRY_SHOWN_NS (8 * SECOND)
+/* Whether an act failed just now with these words, so that they are not said a second time. */
+bool act_log_has_failed(const struct app *app, const char *words);
 /* The newest act, while it runs and for ENTRY_SHOWN_NS after, if no key has come since its end; or NULL. */
 const struct entry *act_newest(const struct app *app);
 /* A key came: an act that is over has been seen. */

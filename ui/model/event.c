@@ -407,3 +407,14 @@ void event_outcome(const struct event *event, char ret[24])
     else if (event->started)
         snprintf(ret, 24, "%s", event->ended ? _("ended") : _("runs"));
 }
+
+const char *events_session(const struct events *events, uint32_t project, const char *session)
+{
+    for (size_t at = events->end; at-- > events->first;) {
+        const struct event *event = events_at(events, at);
+        if (event && event->started && event->project == project && event->session &&
+            !strcmp(event->session, session))
+            return event_text(event);
+    }
+    return NULL;
+}

@@ -134,3 +134,14 @@ void field_duration(int64_t ms, char ret[24])
     else
         units_format_duration((uint64_t)ms / 1000, ret);
 }
+
+const char *field_word(const char *wire)
+{
+    static const char *const words[] = {N_("allow"),  N_("ask"),    N_("deny"),    N_("budget"),
+                                        N_("open"),   N_("ready"),  N_("kernel"),  N_("agent"),
+                                        N_("system"), N_("failed"), N_("project"), N_("session")};
+    for (size_t i = 0; i < countof(words); i++)
+        if (!strcmp(words[i], wire))
+            return _(words[i]);
+    return wire;
+}

@@ -32,4 +32,8 @@ void field_date(int64_t ns, char ret[24]);
 /* "0.4s", "38s", "4m 10s" of milliseconds; at least 24 bytes. */
 void field_duration(int64_t ms, char ret[24]);
 
+/* A word of hutchd's own that is shown: its translation, or itself where it is none of those that have one
+ * (not the caller's). */
+const char *field_word(const char *wire);
+
 #endif

@@ -107,6 +107,8 @@ void prompt_show(struct app *app, uint64_t id, struct effects *effects);
 void prompt_check(struct app *app, struct effects *effects);
 /* NULL if an act of it can be done now, else why not (not the caller's). */
 const char *prompt_able(const struct app *app, enum action action);
+/* The text of the rule that allowing for the project adds; "" if hutchd said none. The caller's to free. */
+char *prompt_rule(const json_t *json);
 bool prompt_do(struct app *app, enum action action, struct effects *effects);
 /* prompt_keys.c */
 bool prompt_key(struct app *app, const struct key_event *key, struct effects *effects);

@@ -383,8 +383,8 @@ static void take_answered(struct app *app, struct call *call, const struct messa
     } else {
         if (shown)
             go_on(app, call->number, effects);
-        app_say(app, STYLE_GOOD, scope_of(call->action) ? _("#%llu is allowed") : _("#%llu is denied"),
-                (unsigned long long)call->number);
+        app_say(app, STYLE_GOOD, scope_of(call->action) ? _("#%llu is allowed%s") : _("#%llu is denied%s"),
+                (unsigned long long)call->number, call->data ? (const char *)call->data : "");
     }
 }
 
@@ -403,6 +403,10 @@ static void send(struct app *app, uint64_t id, const char *nonce, const char *di
     struct call *call = app_call(app, EFFECT_CALL, "POST", path, body, take_answered, effects);
     call->number = id;
     call->action = action;
+    if (action == ACTION_REQUEST_PROJECT && id == app->inbox.prompt.id) {
+        autofree char *rule = prompt_rule(app->inbox.prompt.json);
+        call->data = xasprintf(_("; added to %s: %s"), app->inbox.prompt.project, rule);
+    }
     call->entry = act_log(app, ENTRY_RUNS, twin, "");
 }
 

@@ -156,11 +156,21 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void build_claim(struct prompt *prompt, const json_t *fields)
+/* Where it runs: the folder, and of the session what it was started for, which says more than its number. */
+static char *place_of(const struct app *app, const struct prompt *prompt, const json_t *claim)
+{
+    autofree char *cwd = field_text(claim, "cwd"), *session = field_text(claim, "session");
+    uint32_t project = events_project(&app->events, prompt->raw_project);
+    const char *runs = *session ? events_session(&app->events, project, session) : NULL;
+    return xasprintf("%s%s%s%s", *cwd ? _("in ") : "", cwd, *session ? _("   session ") : "",
+                     runs ? runs : session);
+}
+
+static void build_claim(const struct app *app, struct prompt *prompt, const json_t *fields)
 {
     const json_t *claim = json_object_get(fields, "claim"), *argv = json_object_get(claim, "argv");
-    autofree char *exe = field_text(claim, "exe"), *cwd = field_text(claim, "cwd");
-    autofree char *session = field_text(claim, "session");
+    autofree char *exe = field_text(claim, "exe");
+    autofree char *place = place_of(app, prompt, claim);
     size_t bytes, words = json_array_size(argv);
     bool cut = json_is_true(json_object_get(claim, "cut"));
     if (!json_is_true(json_object_get(claim, "known"))) {
@@ -178,9 +188,8 @@ static void build_claim(struct prompt *prompt, const json_t *fields)
         text(prompt, STYLE_WARN, "",
              xasprintf(_("... it goes on: it has %lld words, the VM sent no more of them"),
                        (long long)field_number(claim, "argc", 0)));
-    if (*cwd || *session)
-        text(prompt, STYLE_NORMAL, "",
-             xasprintf("%s%s%s%s", *cwd ? _("in ") : "", cwd, *session ? _("   session ") : "", session));
+    if (*place)
+        text(prompt, STYLE_NORMAL, "", xstrdup(place));
     autofree char *first = field_value(json_array_get(argv, 0));
     if (*exe && strcmp(base_name(exe), base_name(first)) != 0)
         text(prompt, STYLE_WARN, "", xasprintf(_("the program is %s"), exe));
@@ -195,8 +204,8 @@ static void build_claim(struct prompt *prompt, const json_t *fields)
 static const char *uploads_words(const json_t *uploads)
 {
     if (!json_is_boolean(uploads))
-        return _("takes uploads: unknown");
-    return json_is_true(uploads) ? _("takes uploads: YES") : _("takes uploads: no");
+        return _("unknown whether it takes uploads");
+    return json_is_true(uploads) ? _("KNOWN FOR TAKING UPLOADS") : _("not known for taking uploads");
 }
 
 /* From this project, else from another one. */
@@ -226,10 +235,10 @@ static char *limit_words(const json_t *fields)
     int64_t cap = field_number(fields, "cap_hour", -1);
     char size[UNITS_SIZE_MAX];
     if (json_is_null(json_object_get(fields, "cap_hour")))
-        return xstrdup(_("limit if allowed: none"));
+        return xstrdup(_("if allowed: no limit of what is sent"));
     if (cap < 0)
-        return xstrdup(_("limit if allowed: unknown"));
-    return xasprintf(_("limit if allowed: %s up an hour"), units_format_size((uint64_t)cap, size));
+        return xstrdup(_("if allowed: limit unknown"));
+    return xasprintf(_("if allowed: %s up an hour at most"), units_format_size((uint64_t)cap, size));
 }
 
 static void build_site(struct prompt *prompt, const json_t *fields)
@@ -241,7 +250,7 @@ static void build_site(struct prompt *prompt, const json_t *fields)
         text(prompt, STYLE_BAD, _("reaches"), xasprintf(_("a %s address, this host and port only"), class));
     text(prompt, STYLE_NORMAL, _("site"), reached_words(prompt->host, site, prompt->project));
     text(prompt, json_is_false(uploads) ? STYLE_NORMAL : STYLE_WARN, "",
-         xasprintf("%s       %s", uploads_words(uploads), limit));
+         xasprintf("%s   %s", uploads_words(uploads), limit));
     if (*warning)
         text(prompt, STYLE_BAD, _("warning"), xstrdup(_(warning)));
 }
@@ -297,8 +306,7 @@ static void answer(const struct app *app, struct prompt *prompt, enum action act
     line->note = xstrdup(label);
 }
 
-/* The text of the rule that an answer adds; "" if hutchd said none. The caller's to free. */
-static char *rule_of(const json_t *json)
+char *prompt_rule(const json_t *json)
 {
     size_t i;
     const json_t *one, *list = json_object_get(json, "answers");
@@ -320,7 +328,7 @@ static char *key_of(const struct app *app, enum action action)
 
 static void build_allow(const struct app *app, struct prompt *prompt)
 {
-    autofree char *edit = key_of(app, ACTION_REQUEST_RULE), *rule = rule_of(prompt->json);
+    autofree char *edit = key_of(app, ACTION_REQUEST_RULE), *rule = prompt_rule(prompt->json);
     bool unusual = prompt->class == REQUEST_UNUSUAL;
     const char *then = unusual ? _("then y Enter: ") : "";
     bool waits = !strcmp(prompt->state, "waiting");
@@ -386,7 +394,7 @@ void prompt_build(const struct app *app, struct prompt *prompt)
         add(prompt, PROMPT_RULE, STYLE_RULE, "", xstrdup(""));
     else
         blank(prompt);
-    build_claim(prompt, fields);
+    build_claim(app, prompt, fields);
     build_site(prompt, fields);
     build_why(prompt, fields);
     build_machine(app, prompt);
@@ -433,6 +441,14 @@ static void flat(const json_t *json, const char *path, int depth, struct doc *ou
         }
     } else {
         autofree char *safe = field_value(json);
+        size_t len = strlen(path);
+        char date[24];
+        if (json_is_integer(json) && json_integer_value(json) > 0 && len > 3 &&
+            !strcmp(path + len - 3, "_ns")) {
+            field_date(json_integer_value(json), date); /* a time */
+            doc_addf(out, STYLE_NORMAL, "", "%s = %s", path, date);
+            return;
+        }
         autofree char *ascii = strstr(path, "decoded") ? prompt_ascii(safe) : NULL;
         doc_addf(out, STYLE_NORMAL, "", "%s = %s", path, ascii ? ascii : safe);
     }

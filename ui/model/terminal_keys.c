@@ -9,6 +9,7 @@
 
 static const struct terminal_key prefix_keys[] = {
     {"d", N_("leave"), N_("leave; the session goes on")},
+    {"a", N_("inbox"), N_("look at what waits for you")},
     {"f", N_("full"), N_("fill the whole screen, or give it back")},
     {"[", N_("scroll"), N_("look at what has scrolled away")},
     {"?", N_("keys"), N_("these keys")},

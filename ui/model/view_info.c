@@ -91,7 +91,7 @@ static void add_guest(struct doc *doc, const json_t *guest)
         return;
     }
     bool answers = json_is_true(json_object_get(guest, "up"));
-    doc_addf(doc, answers ? STYLE_GOOD : STYLE_WARN, _("inside"), "%s%s", phase,
+    doc_addf(doc, answers ? STYLE_GOOD : STYLE_WARN, _("inside"), "%s%s", field_word(phase),
              answers ? "" : _("; it does not answer just now"));
     if (*failed)
         doc_addf(doc, STYLE_BAD, _("failed"), _("%s (the VM says so)"), failed);

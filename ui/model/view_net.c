@@ -135,8 +135,9 @@ static void cell(const struct app *app, size_t position, int column, struct cell
         break;
     case VERDICT:
         if (conn->count > 1)
-            snprintf(out->room, sizeof(out->room), "%s *%lld", conn->verdict, (long long)conn->count);
-        out->text = conn->count > 1 ? out->room : conn->verdict;
+            snprintf(out->room, sizeof(out->room), "%s *%lld", field_word(conn->verdict),
+                     (long long)conn->count);
+        out->text = conn->count > 1 ? out->room : field_word(conn->verdict);
         out->style = style_of(conn);
         break;
     case RULE:
@@ -211,7 +212,7 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
         return;
     }
     doc_add(out, STYLE_TITLE, _("name"), conn->target);
-    doc_add(out, style_of(conn), _("verdict"), conn->verdict);
+    doc_add(out, style_of(conn), _("verdict"), field_word(conn->verdict));
     if (*conn->rule)
         doc_add(out, STYLE_NORMAL, _("rule"), conn->rule);
     else if (*conn->why)

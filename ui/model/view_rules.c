@@ -200,13 +200,13 @@ static void cell(const struct app *app, size_t position, int column, struct cell
             out->text = out->room;
         break;
     case DECISION:
-        out->text = row->decision;
+        out->text = field_word(row->decision);
         out->style = !strcmp(row->decision, "deny")  ? STYLE_BAD
                      : !strcmp(row->decision, "ask") ? STYLE_WARN
                                                      : STYLE_GOOD;
         break;
     case LAYER:
-        out->text = row->layer;
+        out->text = field_word(row->layer);
         out->style = STYLE_DIM;
         break;
     case HITS:

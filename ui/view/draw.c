@@ -214,11 +214,28 @@ static void paint_entry(struct area area, const struct entry *entry)
 }
 
 /* The newest act, for a while; what was only said has had its time. */
+/* Of what covers the screen: how many rows are below its last line. */
+static size_t rows_below(const struct app *app)
+{
+    const struct list *list = &app->lists[app_view(app)];
+    int left = list->height;
+    size_t at = list->top;
+    if (!app->overlay_count || view_table[app_view(app)]->flags & VIEW_TYPES)
+        return 0;
+    while (at < list->count && left > 0)
+        left -= list_row_lines(app, list, at++);
+    return list->count - at;
+}
+
 static void paint_newest(const struct app *app, struct area area)
 {
     const struct entry *entry = act_newest(app);
+    size_t below = rows_below(app);
     if (entry)
         paint_entry(area, entry);
+    else if (below)
+        area_printf(area, 0, 0, area.columns, STYLE_DIM,
+                    ngettext("%zu more row below", "%zu more rows below", below), below);
 }
 
 /* Under a prompt: that there is more of it, or that it is too early to answer. */

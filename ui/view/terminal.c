@@ -198,7 +198,7 @@ static void line_typing(const struct terminal *t, const struct terminal_facts *f
 
 static void line_prefix(const struct terminal *t, const struct terminal_facts *facts, struct parts *parts)
 {
-    static const int weights[] = {0, 3, 4, 5, 6, 2, 1, 7}; /* as the keys of terminal_keys */
+    static const int weights[] = {0, 3, 4, 2, 1, 5}; /* as the keys of terminal_keys */
     const struct terminal_key *key = terminal_keys(TERMINAL_PREFIX);
     add(parts, 0, STYLE_WARN, "%s", terminal_escape(t));
     for (int i = 0; key->key; key++, i++) {
