@@ -7,6 +7,7 @@
 #include "daemon/host.h"
 #include "daemon/git_out.h"
 #include "daemon/inbox.h"
+#include "daemon/land.h"
 #include "daemon/machine.h"
 #include "daemon/server.h"
 #include "daemon/way.h"
@@ -81,6 +82,7 @@ int daemon_create(struct paths *paths, struct daemon **ret_daemon, struct error 
         rc = inbox_egress_create(daemon, err);
     if (rc == 0)
         git_out_create(daemon);
+    land_create();
     if (rc == 0)
         daemon->events = events_create(daemon);
     if (rc == 0)

@@ -1,0 +1,24 @@
+/* land.h: a branch of a project's quarantine becomes one of the user's repository. */
+#ifndef HUTCH_DAEMON_LAND_H
+#define HUTCH_DAEMON_LAND_H
+
+#include "daemon/daemon.h"
+
+/* The quarantine of a repository of a project; name NULL or "": its only one. ERROR_NOT_FOUND, ERROR_USAGE
+ * name what there is. ret_folder, ret_repo (its name): callers free. [any thread] */
+int land_find_quarantine(struct daemon *daemon, const char *id, const char *name, char **ret_folder,
+                         char **ret_repo, struct error **err);
+/* The job. params: struct land_params. Its result: {"repository", "branch", "commit", "from", "whole",
+ * "pushed" (URL or null), "request" (of the push that this answers, or null)}. */
+extern const struct job_kind land_kind;
+
+struct land_params {
+    char id[PROJECT_ID_MAX];
+    json_t *body; /* as POST …/git/land has it */
+};
+/* Checks the body's form. NULL with err. */
+struct land_params *land_params_parse(const char *id, json_t *body, struct error **err);
+/* At the start: what is allowed in the inbox lands. */
+void land_create(void);
+
+#endif
