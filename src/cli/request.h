@@ -2,6 +2,9 @@
 #ifndef HUTCH_CLI_REQUEST_H
 #define HUTCH_CLI_REQUEST_H
 
+#include "cli/args.h"
+#include "client/client.h"
+
 #include <jansson.h>
 
 /* Prints a request as GET /v1/requests/ID gave it. Nothing is cut; what the machine claims comes last and is
@@ -11,5 +14,9 @@ void request_print(const json_t *request);
 char *request_age(const json_t *request);
 const char *request_class(const json_t *request);
 const char *request_state(const json_t *request);
+/* Shows an open request, asks as its class needs, and answers what was shown: one that changed meanwhile is
+ * not answered. Options of args: json; yes, confirm, for (allow); message (deny). */
+int request_answer(struct client *client, const struct args *args, int64_t id, bool allow,
+                   struct error **err);
 
 #endif

@@ -261,7 +261,7 @@ static int set_scope(json_t *body, const char *scope, struct error **err)
 
 /* Shows it, asks as its class needs, and answers what was shown: one that changed meanwhile is not allowed.
  */
-static int answer(struct client *client, const struct args *args, int64_t id, bool allow, struct error **err)
+int request_answer(struct client *client, const struct args *args, int64_t id, bool allow, struct error **err)
 {
     autofree char *path = xasprintf("/v1/requests/%lld", (long long)id);
     autofree char *to = xasprintf("%s/answer", path);
@@ -309,7 +309,8 @@ static int decide(const struct args *args, bool allow, struct error **err)
         rc = find_request(client, args, &id, err);
     if (rc < 0)
         return rc;
-    return id ? answer(client, args, id, allow, err) : add_rule(client, args, allow ? "allow" : "deny", err);
+    return id ? request_answer(client, args, id, allow, err)
+              : add_rule(client, args, allow ? "allow" : "deny", err);
 }
 
 static int run_allow(const struct args *args, struct error **err)
