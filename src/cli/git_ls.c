@@ -1,4 +1,4 @@
-/* The verbs of git out of a machine: ls, fetch. */
+/* The verbs that move git: ls, fetch, push-in. */
 #include "cli/args.h"
 
 #include "base/alloc.h"
@@ -137,4 +137,39 @@ const struct verb verb_git_fetch = {
     .options = fetch_options,
     .max_args = 1,
     .run = run_fetch,
+};
+
+static int run_push_in(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    auto(json) json_t *result = NULL;
+    autofree char *path = NULL;
+    const json_t *repo;
+    size_t i;
+    int rc = project_begin(args, 0, "/git/push-in", &client, &path, err);
+
+    if (rc == 0)
+        rc = progress_call(client, "POST", path, NULL, &result, err);
+    if (rc < 0)
+        return rc;
+    if (args_has(args, "json"))
+        out_json(result);
+    json_array_foreach(json_object_get(result, "repos"), i, repo)
+    {
+        if (json_is_true(json_object_get(repo, "apart")))
+            out_note(_("%s: branches that went apart from yours stay as the machine has them"),
+                     out_string(repo, "repo"));
+        else if (!args_has(args, "json"))
+            out_text(out_word(N_("%s: the machine has your branches and tags\n")), out_string(repo, "repo"));
+    }
+    return 0;
+}
+
+const struct verb verb_git_push_in = {
+    .name = "git push-in",
+    .synopsis = "[NAME] [--json]",
+    .help = N_("bring the present branches and tags of your repository into a machine"),
+    .options = fetch_options,
+    .max_args = 1,
+    .run = run_push_in,
 };

@@ -28,7 +28,7 @@
 struct fetched {
     size_t row; /* in the record */
     char *mirror, *ref, *commit, *remote;
-    bool submodules;
+    bool submodules, lfs;
 };
 
 struct code_in {
@@ -145,6 +145,7 @@ static int fetch(struct code_in *code, struct fetched *fetched, struct error **e
         return rc;
     fetched->remote = xstrdup(source->remote);
     fetched->submodules = *fetched->commit && repo_has_submodules(fetched->mirror, fetched->commit);
+    fetched->lfs = *fetched->commit && repo_has_lfs(fetched->mirror, fetched->commit);
     return 0;
 }
 
@@ -303,6 +304,8 @@ static int bring(struct code_in *code, struct fetched *fetched, struct error **e
     row->done = true;
     if (fetched->submodules)
         job_warn(work->job, "%s has submodules; they are not followed yet", row->name);
+    if (fetched->lfs)
+        job_warn(work->job, "%s has large files of LFS; they come as pointers", row->name);
     return work_save(work, err);
 }
 

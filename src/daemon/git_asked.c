@@ -165,43 +165,51 @@ static bool only_rejected(const struct error *err)
     return strstr(err->message, "failed to push some refs") != NULL;
 }
 
-static int push_in(struct job *job, const struct refresh_params *params, const char *mirror,
+static int push_in(struct job *job, const char *id, const char *repo, const char *mirror, bool *ret_apart,
                    struct error **err)
 {
-    autofree char *path = xasprintf("/v1/git/%s/receive-pack", params->repo);
+    autofree char *path = xasprintf("/v1/git/%s/receive-pack", repo);
     auto(error) struct error *why = NULL, *theirs = NULL;
     struct git_stream *stream = NULL;
-    int fd = -1, rc = git_stream_open(job_daemon(job), params->id, path, &stream, &fd, err);
+    int fd = -1, rc = git_stream_open(job_daemon(job), id, path, &stream, &fd, err);
 
     if (rc < 0)
         return rc;
     rc = repo_push(job_daemon(job)->paths, mirror, "", fd, NULL, NULL, job_cancel_flag(job), &why);
     git_stream_close(stream, rc < 0, &theirs);
-    if (rc < 0 && only_rejected(why))
+    *ret_apart = rc < 0 && only_rejected(why);
+    if (*ret_apart)
         return 0;
     return theirs ? error_move(err, &theirs) : error_move(err, &why);
+}
+
+int git_push_in(struct job *job, const char *id, const char *repo, bool *ret_apart, struct error **err)
+{
+    auto(repo_source) struct repo_source *source = NULL;
+    autofree char *spec = NULL, *mirror = NULL;
+    struct record r;
+
+    if (!projects_record(job_daemon(job)->projects, id, &r))
+        return error_set(err, ERROR_NOT_FOUND, "the project was removed meanwhile");
+    for (size_t i = 0; i < r.repo_count; i++)
+        if (!strcmp(r.repos[i].name, repo) && r.repos[i].done)
+            spec = xstrdup(r.repos[i].spec);
+    record_finish(&r);
+    if (!spec)
+        return error_set(err, ERROR_NOT_FOUND, "this project has no repository \"%s\"", repo);
+    int rc = repo_source_parse(spec, &source, err);
+    if (rc == 0)
+        rc = repo_mirror(job_daemon(job)->paths, source, NULL, NULL, job_cancel_flag(job), &mirror, err);
+    return rc < 0 ? rc : push_in(job, id, repo, mirror, ret_apart, err);
 }
 
 static int run_refresh(struct job *job, void *user, json_t **ret_result, struct error **err)
 {
     struct refresh_params *params = user;
-    auto(repo_source) struct repo_source *source = NULL;
-    autofree char *spec = NULL, *mirror = NULL;
-    struct record r;
+    bool apart = false;
 
     (void)ret_result;
-    if (!projects_record(job_daemon(job)->projects, params->id, &r))
-        return error_set(err, ERROR_NOT_FOUND, "the project was removed meanwhile");
-    for (size_t i = 0; i < r.repo_count; i++)
-        if (!strcmp(r.repos[i].name, params->repo) && r.repos[i].done)
-            spec = xstrdup(r.repos[i].spec);
-    record_finish(&r);
-    if (!spec)
-        return error_set(err, ERROR_NOT_FOUND, "this project has no repository \"%s\"", params->repo);
-    int rc = repo_source_parse(spec, &source, err);
-    if (rc == 0)
-        rc = repo_mirror(job_daemon(job)->paths, source, NULL, NULL, job_cancel_flag(job), &mirror, err);
-    return rc < 0 ? rc : push_in(job, params, mirror, err);
+    return git_push_in(job, params->id, params->repo, &apart, err);
 }
 
 static const struct job_kind refresh_kind = {

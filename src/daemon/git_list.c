@@ -127,6 +127,30 @@ static int run_fetch_all(struct job *job, void *user, json_t **ret_result, struc
     return rc;
 }
 
+/* Every repository's source into the machine. */
+static int run_push_in(struct job *job, void *user, json_t **ret_result, struct error **err)
+{
+    const struct git_job_params *params = user;
+    auto(json) json_t *repos = json_array();
+    struct record r;
+    int rc = 0;
+
+    if (!projects_record(job_daemon(job)->projects, params->id, &r))
+        return error_set(err, ERROR_NOT_FOUND, "the project was removed meanwhile");
+    for (size_t i = 0; i < r.repo_count && rc == 0; i++) {
+        bool apart = false;
+        if (!r.repos[i].done)
+            continue;
+        job_progress(job, "git-push-in", 0, 0, NULL, "%s: into the machine", r.repos[i].name);
+        rc = git_push_in(job, r.id, r.repos[i].name, &apart, err);
+        json_array_append_new(repos, json_pack("{s:s, s:b}", "repo", r.repos[i].name, "apart", apart));
+    }
+    record_finish(&r);
+    if (rc == 0)
+        *ret_result = json_pack("{s:O}", "repos", repos);
+    return rc;
+}
+
 static int run_lost(struct job *job, void *user, json_t **ret_result, struct error **err)
 {
     (void)user;
@@ -138,4 +162,6 @@ static int run_lost(struct job *job, void *user, json_t **ret_result, struct err
 const struct job_kind git_list_kind = {.name = "git-ls", .run = run_list, .free_params = free, .quiet = true};
 const struct job_kind git_fetch_all_kind = {
     .name = "git-fetch", .run = run_fetch_all, .free_params = free, .quiet = true};
+const struct job_kind git_push_in_kind = {
+    .name = "git-push-in", .run = run_push_in, .free_params = free, .quiet = true};
 const struct job_kind git_lost_kind = {.name = "git-lost", .run = run_lost, .quiet = true};

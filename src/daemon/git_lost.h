@@ -27,6 +27,7 @@ int git_list_refs(struct job *job, const char *folder, const char *repo, const c
                   const json_t *more, struct error **err);
 extern const struct job_kind git_list_kind;      /* params: struct git_job_params */
 extern const struct job_kind git_fetch_all_kind; /* params: struct git_job_params */
+extern const struct job_kind git_push_in_kind;   /* params: struct git_job_params */
 extern const struct job_kind git_lost_kind;      /* no params */
 struct git_job_params {
     char id[PROJECT_ID_MAX];

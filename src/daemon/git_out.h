@@ -40,6 +40,9 @@ void git_out_set_land(git_land_fn land);
 /* The fetch itself: collects, fetches, makes the requests. ret_result as above. */
 int git_out_run(struct daemon *daemon, struct job *job, const char *id, const char *repo, bool collect,
                 json_t **ret_result, struct error **err);
+/* Fetches the repository's source anew and pushes its branches and tags into the machine. *ret_apart: some
+ * went apart from what the machine has, and stay there as they are. */
+int git_push_in(struct job *job, const char *id, const char *repo, bool *ret_apart, struct error **err);
 /* Makes requests of what was pushed and not asked yet; appends to `pushes`. */
 int git_push_file(struct daemon *daemon, const char *id, const char *repo, const char *folder, json_t *pushes,
                   struct error **err);

@@ -30,6 +30,12 @@ static void fetch_git(const struct request *request, json_t *body)
     submit(request, &git_fetch_all_kind);
 }
 
+static void push_in_git(const struct request *request, json_t *body)
+{
+    (void)body;
+    submit(request, &git_push_in_kind);
+}
+
 static void list_lost(const struct request *request, json_t *body)
 {
     (void)body;
@@ -39,6 +45,7 @@ static void list_lost(const struct request *request, json_t *body)
 const struct route routes_git[] = {
     {"GET", "/v1/projects/?/git", list_git, false},
     {"POST", "/v1/projects/?/git/fetch", fetch_git, false},
+    {"POST", "/v1/projects/?/git/push-in", push_in_git, false},
     {"GET", "/v1/git/lost", list_lost, false},
     {0},
 };

@@ -221,6 +221,14 @@ bool repo_has_submodules(const char *mirror, const char *commit)
     return mirror_git(mirror, args, NULL, NULL) == 0;
 }
 
+bool repo_has_lfs(const char *mirror, const char *commit)
+{
+    if (!*commit)
+        return false;
+    const char *args[] = {"grep", "-q", "-F", "filter=lfs", commit, "--", ":(glob)**/.gitattributes", NULL};
+    return mirror_git(mirror, args, NULL, NULL) == 0;
+}
+
 int repo_mirror(const struct paths *paths, const struct repo_source *source, repo_progress_fn progress,
                 void *user, const atomic_bool *cancel, char **ret_mirror, struct error **err)
 {

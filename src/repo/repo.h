@@ -36,6 +36,8 @@ int repo_mirror(const struct paths *paths, const struct repo_source *source, rep
 int repo_resolve(const char *mirror, const char *ref, char **ret_ref, char **ret_commit, struct error **err);
 /* Whether the commit has submodules (said, not followed). */
 bool repo_has_submodules(const char *mirror, const char *commit);
+/* Whether files of the commit are LFS pointers by its .gitattributes (they come as pointers). */
+bool repo_has_lfs(const char *mirror, const char *commit);
 /* Pushes the mirror's branches and tags through `fd` (a stream that speaks git-receive-pack) by the confined
  * child hutch-git. */
 int repo_push(const struct paths *paths, const char *mirror, const char *commit, int fd,

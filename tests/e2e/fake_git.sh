@@ -84,6 +84,13 @@ out=$(in_tree fetch origin)
 is "the host's commits go in at a fetch" "$(git -C "$src" rev-parse HEAD)" "$(git -C "$tree" rev-parse origin/main)"
 is "  and are no push" "" "$(requests | grep main)"
 
+echo again >"$src/host" && git -C "$src" commit -qam again
+like "git push-in brings them at once" 'the machine has your branches' "$("$hutch" git push-in box)"
+is "  into the machine's repository" "$(git -C "$src" rev-parse HEAD)" "$(git --git-dir "$bare" rev-parse main)"
+git -C "$tree" push -q "$bare" HEAD:refs/heads/apart && git -C "$src" branch apart
+like "  what went apart stays, and is said" 'apart from yours stay' "$("$hutch" git push-in box 2>&1)"
+is "  as the machine has it" "$(git -C "$tree" rev-parse HEAD)" "$(git --git-dir "$bare" rev-parse apart)"
+
 # A hutchd that ends between a push and its request asks again.
 kill_daemon
 git -C "$bare" update-ref refs/heads/late "$(git -C "$tree" rev-parse work)" 2>/dev/null || git -C "$tree" push -q "$bare" work:late

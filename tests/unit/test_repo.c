@@ -249,6 +249,17 @@ static void child_reaches_nothing_else(void **state)
     assert_string_equal(refs, "0");
 }
 
+static void large_files_are_seen(void **state)
+{
+    free(sh("mkdir lfs; cd lfs; git init -q; echo 1 >a; git add a; git commit -qm one; mkdir sub;"
+            "echo '*.bin filter=lfs diff=lfs' >sub/.gitattributes; git add sub; git commit -qm two"));
+    autofree char *with = sh("git -C lfs rev-parse HEAD"), *without = sh("git -C lfs rev-parse HEAD~1"),
+                  *path = xasprintf("%s/lfs/.git", folder);
+    assert_true(repo_has_lfs(path, with));
+    assert_false(repo_has_lfs(path, without));
+    assert_false(repo_has_lfs(path, ""));
+}
+
 static void progress_lines(void **state)
 {
     uint64_t done, total, bytes;
@@ -263,10 +274,10 @@ static void progress_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(source_forms),        cmocka_unit_test(source_of_a_folder),
-        cmocka_unit_test(mirror_and_push),     cmocka_unit_test(resolve_forms),
-        cmocka_unit_test(empty_and_vanishing), cmocka_unit_test(child_reaches_nothing_else),
-        cmocka_unit_test(progress_lines),
+        cmocka_unit_test(source_forms),         cmocka_unit_test(source_of_a_folder),
+        cmocka_unit_test(mirror_and_push),      cmocka_unit_test(resolve_forms),
+        cmocka_unit_test(empty_and_vanishing),  cmocka_unit_test(child_reaches_nothing_else),
+        cmocka_unit_test(large_files_are_seen), cmocka_unit_test(progress_lines),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
