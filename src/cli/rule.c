@@ -33,9 +33,27 @@ static char *until_of(const json_t *rule)
     return !strcmp(scope, "next") ? xasprintf(out_word(N_("next, %s")), duration) : xstrdup(duration);
 }
 
+/* The list, with what each rule would have decided. */
+struct listing {
+    struct table table;
+    bool past;
+};
+
+/* An answer that holds is no rule of the files: nothing is said of it. */
+static void add_past(struct table *table, const json_t *rule)
+{
+    bool known = json_is_integer(json_object_get(rule, "past"));
+    autofree char *past = known ? out_member(rule, "past") : xstrdup("-");
+    autofree char *past_last = known ? out_age(out_number(rule, "past_ns", 0)) : xstrdup("-");
+
+    table_add(table, past);
+    table_add(table, past_last);
+}
+
 static void add_row(json_t *rule, void *user)
 {
-    struct table *table = user;
+    struct listing *listing = user;
+    struct table *table = &listing->table;
     autofree char *until = until_of(rule);
     autofree char *last = out_age(out_number(rule, "last_ns", 0));
     autofree char *hits = out_member(rule, "hits");
@@ -46,6 +64,8 @@ static void add_row(json_t *rule, void *user)
     table_add(table, out_string(rule, "layer"));
     table_add(table, hits);
     table_add(table, last);
+    if (listing->past)
+        add_past(table, rule);
     table_add(table, until);
     table_add(table, out_string(rule, "text"));
 }
@@ -54,32 +74,45 @@ static int run_ls(const struct args *args, struct error **err)
 {
     static const char *const titles[] = {N_("ID"),    N_("FROM"), N_("HITS"), N_("LAST"),
                                          N_("UNTIL"), N_("RULE"), NULL};
-    struct table table = {.titles = titles, .right = "llrlll"};
-    bool json = args_has(args, "json");
+    static const char *const past_titles[] = {N_("ID"),   N_("FROM"),  N_("HITS"), N_("LAST"), N_("WOULD"),
+                                              N_("LAST"), N_("UNTIL"), N_("RULE"), NULL};
+    bool json = args_has(args, "json"), past = args_has(args, "past");
+    struct listing listing = {
+        .table = {.titles = past ? past_titles : titles, .right = past ? "llrlrlll" : "llrlll"},
+        .past = past};
     auto(client) struct client *client = NULL;
     auto(json) json_t *result = NULL;
     autofree char *path = NULL;
-    int rc = project_begin(args, 0, "/rules", &client, &path, err);
+    int rc = project_begin(args, 0, past ? "/rules?past=1" : "/rules", &client, &path, err);
 
     if (rc == 0)
-        rc = client_lines(client, "GET", path, NULL, json ? print_json : add_row, &table, &result, err);
+        rc = client_lines(client, "GET", path, NULL, json ? print_json : add_row, &listing, &result, err);
     if (rc == 0 && !json) {
-        table_print(&table);
+        table_print(&listing.table);
         out_text(out_word(N_("what no rule names: %s\n")), out_string(result, "mode"));
     }
+    if (rc == 0 && !json && past)
+        out_text(out_word(N_("of %lld rows of the last 7 days; no rule names %lld connections\n")),
+                 (long long)out_number(result, "past_rows", 0),
+                 (long long)out_number(result, "past_other", 0));
     if (rc == 0 && *out_string(result, "notice"))
         out_note("%s", out_string(result, "notice"));
     if (rc == 0 && *out_string(result, "problem"))
         out_note(_("the files of rules are not what counts now: %s"), out_string(result, "problem"));
-    table_finish(&table);
+    table_finish(&listing.table);
     return rc;
 }
 
+static const struct option_spec ls_options[] = {
+    {"past", 0, NULL, N_("also what each would have decided lately")},
+    {"json", 0, NULL, N_("one JSON object a line")},
+    {NULL},
+};
 const struct verb verb_rule_ls = {
     .name = "rule ls",
-    .synopsis = "[NAME] [--json]",
+    .synopsis = "[NAME] [--past] [--json]",
     .help = N_("list what a project may reach"),
-    .options = json_options,
+    .options = ls_options,
     .max_args = 1,
     .run = run_ls,
 };

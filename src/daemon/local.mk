@@ -12,7 +12,7 @@ libdaemon_a_SOURCES = \
 	%D%/rules.c %D%/rules.h \
 	%D%/server.c %D%/server.h %D%/show.c %D%/show.h %D%/state.c %D%/state.h %D%/state_rows.c \
 	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/steps.def %D%/up.c %D%/way.c %D%/way.h %D%/way_log.c \
-	%D%/way_internal.h %D%/way_guest.c %D%/way_policy.c %D%/way_rules.c %D%/way_ports.c %D%/way_show.c %D%/work.c %D%/work.h
+	%D%/way_internal.h %D%/way_guest.c %D%/way_policy.c %D%/way_rules.c %D%/way_ports.c %D%/way_past.c %D%/past.c %D%/past.h %D%/way_show.c %D%/work.c %D%/work.h
 DAEMON_CFLAGS = $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBVIRT_CFLAGS) $(CRYPTO_CFLAGS)
 libdaemon_a_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 DAEMON_LIBS = libdaemon.a libapproval.a libguestlink.a libegress.a libpolicy.a librepo.a libreview.a libimage.a libvm.a libjournal.a libconf.a libwire.a libbase.a $(WIRE_LIBS) \
@@ -22,12 +22,15 @@ hutchd_SOURCES = %D%/main.c
 hutchd_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 hutchd_LDADD = $(DAEMON_LIBS)
 
-DAEMON_TESTS = tests/unit/test_daemon_state tests/unit/test_daemon_project tests/unit/test_daemon_rules tests/unit/test_inbox_egress
+DAEMON_TESTS = tests/unit/test_daemon_state tests/unit/test_daemon_project tests/unit/test_daemon_rules tests/unit/test_past tests/unit/test_inbox_egress
 check_PROGRAMS += $(DAEMON_TESTS)
 TESTS += $(DAEMON_TESTS)
 tests_unit_test_daemon_rules_SOURCES = tests/unit/test_daemon_rules.c
 tests_unit_test_daemon_rules_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_rules_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_past_SOURCES = tests/unit/test_past.c
+tests_unit_test_past_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
+tests_unit_test_past_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_inbox_egress_SOURCES = tests/unit/test_inbox_egress.c $(egress_test_world)
 tests_unit_test_inbox_egress_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_inbox_egress_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)

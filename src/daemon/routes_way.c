@@ -57,15 +57,19 @@ static void list_flows(const struct request *request, json_t *body)
 static void list_rules(const struct request *request, json_t *body)
 {
     struct way *way = request_way(request);
+    autofree char *past = NULL;
     char id[PROJECT_ID_MAX];
 
     (void)body;
-    if (!way || !request_project(request, id))
+    if (!way || !request_project(request, id) || !request_query(request, "past", &past))
         return;
     ways_reload(request->daemon);
-    reply_lines(request, way_rules(way),
-                json_pack("{s:{s:s, s:s*, s:s*}}", "result", "mode", way_mode(request->daemon, id),
-                          "problem", way_banner(way), "notice", way_notice(way)));
+    json_t *result = json_pack("{s:s, s:s*, s:s*}", "mode", way_mode(request->daemon, id), "problem",
+                               way_banner(way), "notice", way_notice(way));
+    if (past && !strcmp(past, "1"))
+        job_watch(way_rules_past(way, result), request->stream);
+    else
+        reply_lines(request, way_rules(way), json_pack("{s:o}", "result", result));
 }
 
 static void add_rule(const struct request *request, json_t *body)

@@ -39,6 +39,10 @@ void ways_reload(struct daemon *daemon);
  * start) and behind them the grants; rules that the journal suggests: arrays. New references. */
 json_t *way_flows(struct way *way);
 json_t *way_rules(struct way *way);
+/* A job whose lines are those of way_rules, each rule of the files with "past" and "past_ns" too: how many
+ * connections it would have decided of those that the journal remembers (past.h), and when the last one was;
+ * and whose result is `result` (taken over) with "past_rows" and "past_other". */
+struct job *way_rules_past(struct way *way, json_t *result);
 json_t *way_suggest(struct way *way);
 /* `rule test`: what the flows' own decision says to "host:port" now, with the grants that hold for session
  * (NULL: for who has none). New reference. */

@@ -23,6 +23,9 @@ is "for its port alone" 4 "$(status rule test shop docs.rs:80)"
 like "ls has it" "project .*allow docs.rs" "$(hutch rule ls shop)"
 is "json names the fields" "decision hits id last_ns layer line source text" \
     "$("$build/hutch" rule ls shop --json 2>/dev/null | jq -r 'select(.text == "allow docs.rs") | keys | join(" ")')"
+like "ls --past judges what is remembered again" "HITS +LAST +WOULD +LAST .*allow docs.rs.*of 0 rows of the last 7 days" \
+    "$(hutch rule ls shop --past | tr '\n' ' ')"
+is "  json has the counts" "0 0" "$("$build/hutch" rule ls shop --past --json 2>/dev/null | jq -r 'select(.text == "allow docs.rs") | "\(.past) \(.past_ns)"')"
 is "twice is an error" 1 "$(status rule add shop 'allow docs.rs')"
 is "a wildcard over a suffix is refused" 2 "$(status rule add shop 'allow *.com')"
 is "a form error is denied" 4 "$(status rule test shop 127.1)"

@@ -229,6 +229,8 @@ static const struct {
     {"line", "n"},
     {"decision", "allow deny ask"},
     {"hits", "n"},
+    {"past", "n"},
+    {"past_ns", "n"},
     {"last_ns", "n"},
     {"mode", "ask deny budget"},
     {"problem", "s"},

@@ -156,19 +156,20 @@ static inline void give_connections(struct screen *screen)
 
 static inline void give_rules(struct screen *screen)
 {
-    uint64_t id = screen_asked(screen, "GET", "/v1/projects/shop/rules");
+    uint64_t id = screen_asked(screen, "GET", "/v1/projects/shop/rules?past=1");
     screen_line(screen, id,
                 "{\"id\":\"a1\",\"layer\":\"preset\",\"source\":\"preset debian\",\"line\":0,\"text\":"
-                "\"allow deb.debian.org:80\",\"decision\":\"allow\",\"hits\":0,\"last_ns\":0}");
+                "\"allow deb.debian.org:80\",\"decision\":\"allow\",\"hits\":0,\"last_ns\":0,"
+                "\"past\":0,\"past_ns\":0}");
     screen_line(
         screen, id,
         "{\"id\":\"a2\",\"layer\":\"user\",\"source\":\"/home/you/.config/hutch/rules.ini\",\"line\":3,"
-        "\"text\":\"deny telemetry.example\",\"decision\":\"deny\",\"hits\":31,"
+        "\"text\":\"deny telemetry.example\",\"decision\":\"deny\",\"hits\":31,\"past\":40,\"past_ns\":1795960990000000000,"
         "\"last_ns\":1795960990000000000}");
     screen_line(
         screen, id,
         "{\"id\":\"a3\",\"layer\":\"project\",\"source\":\"/home/you/.config/hutch/projects/shop.ini\","
-        "\"line\":5,\"text\":\"allow *.prisma.sh\",\"decision\":\"allow\",\"hits\":1,"
+        "\"line\":5,\"text\":\"allow *.prisma.sh\",\"decision\":\"allow\",\"hits\":1,\"past\":3,\"past_ns\":1795961060000000000,"
         "\"last_ns\":1795961060000000000}");
     screen_answer(screen, id, "{\"mode\":\"ask\"}");
 }

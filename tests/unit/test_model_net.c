@@ -227,6 +227,20 @@ static void test_numbers_end_somewhere(void **state)
     assert_true(field_ns(-5) == 0 && field_ns(5) == 5000000);
 }
 
+/* What a rule would have decided stands in the list and in words. */
+static void test_a_rule_says_what_it_would_have_decided(void **state)
+{
+    struct screen *screen = *state;
+    screen_size(screen, 40, 159);
+    screen_keys(screen, "P");
+    give_rules(screen);
+    assert_shown(screen, "WOULD");
+    screen_keys(screen, "G Enter");
+    assert_shown(screen, "decided 3 connections of the last 7 days");
+    screen_keys(screen, "Escape g Enter");
+    assert_shown(screen, "decided no connection of the last 7 days");
+}
+
 /* Another project becomes the one that is looked at while the question is open: it has no part in it. */
 static void test_a_rule_is_removed_from_its_own_project(void **state)
 {
@@ -282,6 +296,7 @@ int main(void)
         TEST(test_rules_are_removed_where_they_are_the_projects),
         TEST(test_a_rule_is_removed_from_its_own_project),
         TEST(test_numbers_end_somewhere),
+        TEST(test_a_rule_says_what_it_would_have_decided),
         TEST(test_a_rules_file_is_edited),
         TEST(test_the_way_out_is_a_word),
     };

@@ -15,6 +15,7 @@ struct rule_row {
     char *raw_id, *raw_source, *layer, *source, *text, *decision; /* safe but for raw_… */
     char *scope, *session; /* of an answer that holds: "session", "duration", "next" …; else "" */
     int64_t line, hits, last_ns, expires_ns;
+    int64_t past, past_ns; /* connections that it would have decided; -1: not known */
     bool seen;
 };
 /* Zeroed it is empty. */

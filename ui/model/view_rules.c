@@ -88,6 +88,8 @@ static void take_row(struct rules *rules, const json_t *json)
                              .line = field_number(json, "line", 0),
                              .hits = field_number(json, "hits", 0),
                              .last_ns = field_number(json, "last_ns", 0),
+                             .past = field_number(json, "past", -1),
+                             .past_ns = field_number(json, "past_ns", 0),
                              .seen = true};
 }
 
@@ -129,7 +131,7 @@ static void ask(struct app *app, struct effects *effects)
     app_cancel(app, rules->call, effects);
     for (size_t i = 0; i < rules->count; i++)
         rules->list[i].seen = false;
-    autofree char *path = field_path("/v1/projects/%s/rules", project->raw_name);
+    autofree char *path = field_path("/v1/projects/%s/rules?past=1", project->raw_name);
     struct call *call = app_call(app, EFFECT_LINES, "GET", path, NULL, take_list, effects);
     call->number = rules->project = project->number;
     rules->call = call->id;
@@ -156,11 +158,15 @@ void rules_typed(struct app *app, const char *text, struct effects *effects)
 
 /* ---- the view ---- */
 
-enum { TEXT, DECISION, LAYER, HITS, LAST };
+enum { TEXT, DECISION, LAYER, HITS, PAST, LAST };
 static const struct column columns[] = {
-    [TEXT] = {N_("RULE"), 0, false, 0, false, false, 20}, [DECISION] = {N_("SAYS"), 6, false, 3, true, false},
-    [LAYER] = {N_("FROM"), 8, false, 2, true, false},     [HITS] = {N_("USED"), 6, true, 0, true, true},
-    [LAST] = {N_("LAST"), 16, false, 1, true, true},      {NULL},
+    [TEXT] = {N_("RULE"), 0, false, 0, false, false, 20},
+    [DECISION] = {N_("SAYS"), 6, false, 3, true, false},
+    [LAYER] = {N_("FROM"), 8, false, 2, true, false},
+    [HITS] = {N_("USED"), 6, true, 0, true, true},
+    [PAST] = {N_("WOULD"), 6, true, 4, true, true},
+    [LAST] = {N_("LAST"), 16, false, 1, true, true},
+    {NULL},
 };
 
 static size_t end(const struct app *app)
@@ -213,6 +219,10 @@ static void cell(const struct app *app, size_t position, int column, struct cell
         snprintf(out->room, sizeof(out->room), "%lld", (long long)row->hits);
         out->text = row->hits ? out->room : "-";
         break;
+    case PAST:
+        snprintf(out->room, sizeof(out->room), "%lld", (long long)row->past);
+        out->text = row->past > 0 ? out->room : "-";
+        break;
     default:
         field_date(row->last_ns, out->room);
         out->room[16] = 0; /* the minute is enough */
@@ -224,7 +234,10 @@ static void cell(const struct app *app, size_t position, int column, struct cell
 static int64_t order(const struct app *app, size_t position, int column)
 {
     const struct rule_row *row = &app->rules.list[position];
-    return column == HITS ? row->hits : column == LAST ? row->last_ns : (int64_t)position;
+    return column == HITS   ? row->hits
+           : column == PAST ? row->past
+           : column == LAST ? row->last_ns
+                            : (int64_t)position;
 }
 
 static char *label(const struct app *app, uint64_t number)
@@ -233,6 +246,21 @@ static char *label(const struct app *app, uint64_t number)
     if (number == RULE_NEW)
         return app->rules.write_text ? text_safe(app->rules.write_text) : NULL;
     return row ? xstrdup(row->text) : NULL;
+}
+
+/* The last seven days, judged again by the rules of now. */
+static void add_past(const struct rule_row *row, struct doc *out)
+{
+    char date[24];
+    if (row->past < 0)
+        return;
+    field_date(row->past_ns, date);
+    if (row->past)
+        doc_addf(out, STYLE_NORMAL, _("would have"),
+                 _("decided %lld connections of the last 7 days, the last of %s"), (long long)row->past,
+                 date);
+    else
+        doc_add(out, STYLE_NORMAL, _("would have"), _("decided no connection of the last 7 days"));
 }
 
 /* Connections that were decided by it, or refused for the lack of it, as hutchd wrote at the time. */
@@ -275,6 +303,7 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
     doc_addf(out, STYLE_NORMAL, _("used"), _("%lld times since hutchd began"), (long long)row->hits);
     field_date(row->last_ns, date);
     doc_add(out, STYLE_NORMAL, _("last"), row->last_ns ? date : _("never"));
+    add_past(row, out);
     add_matches(app, row, out);
 }
 
