@@ -12,7 +12,7 @@ po/locale/%/LC_MESSAGES/hutch.mo: po/%.po
 # Every source of what a person sees.
 MESSAGE_FILES = $(filter %.c %.h %.def,$(libmodel_a_SOURCES) $(libview_a_SOURCES) $(libterminal_a_SOURCES) \
 	$(libterm_a_SOURCES) $(libgrid_a_SOURCES) $(libcli_a_SOURCES) $(libclient_a_SOURCES) $(hutch_SOURCES)) \
-	src/conf/names.c ui/styles.def src/daemon/steps.def src/policy/reasons.def src/policy/host_display.c
+	src/conf/names.c ui/styles.def src/daemon/steps.def src/policy/reasons.def src/policy/host_display.c src/daemon/doctor.c
 po/hutch.pot: $(MESSAGE_FILES) po/extract.sh
 	$(AM_V_GEN)$(MKDIR_P) po && sh $(srcdir)/po/extract.sh $(srcdir) $@ $(filter %.c %.h,$(MESSAGE_FILES))
 update-po: po/hutch.pot

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define REDRAW_NS 100000000 /* not more often than ten times a second */
+#define CLOCK_MS  1000
 
 void progress_init(struct progress *progress)
 {
@@ -29,6 +30,7 @@ void progress_finish(struct progress *progress)
 {
     progress_clear(progress);
     free(steal(&progress->phase));
+    json_decref(steal(&progress->last));
 }
 
 /* "1.2G of 3.0G", "40 of 100", "40", or "". Caller frees. */
@@ -79,6 +81,9 @@ void progress_line(struct progress *progress, const json_t *line)
         out_note("%s", out_string(line, "warning"));
         return;
     }
+    json_t *kept = json_incref((json_t *)line);
+    json_decref(progress->last);
+    progress->last = kept;
     int64_t done = out_number(line, "done", 0), total = out_number(line, "total", 0);
     draw(progress, out_string(line, "phase"), _(out_string(line, "text")), done < 0 ? 0 : (uint64_t)done,
          total < 0 ? 0 : (uint64_t)total, strcmp(out_string(line, "unit"), "bytes") == 0);
@@ -92,6 +97,38 @@ void progress_bytes(struct progress *progress, const char *phase, uint64_t done,
 static void on_line(json_t *line, void *user)
 {
     progress_line(user, line);
+}
+
+/* ---- the clock ---- */
+
+struct clock {
+    uv_timer_t timer;
+    struct progress *progress;
+};
+
+static void on_second(uv_timer_t *timer)
+{
+    struct clock *clock = timer->data;
+    if (clock->progress->last)
+        progress_line(clock->progress, clock->progress->last);
+}
+
+static void on_closed(uv_handle_t *timer)
+{
+    free(timer->data);
+}
+
+/* Draws the line each second; NULL: nobody sees it. */
+static struct clock *start_clock(struct client *client, struct progress *progress)
+{
+    if (!progress->on)
+        return NULL;
+    struct clock *clock = xnew(struct clock);
+    clock->progress = progress;
+    require(uv_timer_init(client->loop, &clock->timer) == 0);
+    clock->timer.data = clock;
+    uv_timer_start(&clock->timer, on_second, CLOCK_MS, CLOCK_MS);
+    return clock;
 }
 
 /* ---- ^C ---- */
@@ -128,8 +165,11 @@ int progress_call(struct client *client, const char *method, const char *path, c
     struct sigaction old;
     progress_init(&progress);
     watch_interrupt(&old);
+    struct clock *clock = start_clock(client, &progress);
     int rc = client_lines(client, method, path, body, on_line, &progress, ret_result, err);
     sigaction(SIGINT, &old, NULL);
+    if (clock) /* freed by a later turn of the client's loop */
+        uv_close((uv_handle_t *)&clock->timer, on_closed);
     progress_finish(&progress);
     return rc;
 }

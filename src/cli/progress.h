@@ -9,6 +9,7 @@ struct progress {
     bool drawn; /* the line is there */
     int64_t start_ns, phase_ns, drawn_ns;
     char *phase;
+    json_t *last; /* the last line, drawn again while nothing new comes: its clock goes on */
 };
 
 void progress_init(struct progress *progress);

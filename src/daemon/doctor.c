@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "base/text.h"
 #include "daemon/daemon.h"
 #include "daemon/host.h"
@@ -58,7 +59,8 @@ static void check_kvm(struct doctor *doctor)
         tell(doctor, "kvm", OK, NULL, "/dev/kvm opens");
     else
         tell(doctor, "kvm", WARN,
-             "turn virtualisation on in the firmware, or nested virtualisation on the host of this machine",
+             N_("turn virtualisation on in the firmware, or nested virtualisation on the host of this "
+                "machine"),
              "%s. EMULATED: 10 to 30 times slower", reason);
 }
 
@@ -129,7 +131,7 @@ static void check_programs(struct doctor *doctor)
         auto(error) struct error *err = NULL;
 
         if (paths_program(doctor->daemon->paths, names[i], &path, &err) < 0)
-            tell(doctor, names[i], FAIL, "build or install hutch again", "%s", err->message);
+            tell(doctor, names[i], FAIL, N_("build or install hutch again"), "%s", err->message);
         else
             tell(doctor, names[i], OK, NULL, "%s", path);
     }
@@ -143,7 +145,7 @@ static void check_confinement(struct doctor *doctor)
     if (abi > 0)
         tell(doctor, "landlock", OK, NULL, "Landlock %ld: QEMU and the parsers are confined", abi);
     else
-        tell(doctor, "landlock", FAIL, "start the kernel with `lsm=landlock,...`, or take a newer one",
+        tell(doctor, "landlock", FAIL, N_("start the kernel with `lsm=landlock,...`, or take a newer one"),
              "Landlock is off: %s", strerror(errno));
     if (file_read("/proc/sys/kernel/unprivileged_userns_clone", 16, &userns, NULL, NULL) == 0 &&
         userns[0] == '0')
@@ -165,7 +167,7 @@ static void check_room(struct doctor *doctor)
              room < DISK_FAIL   ? FAIL
              : room < DISK_WARN ? WARN
                                 : OK,
-             room < DISK_WARN ? "make room" : NULL, "%s free for machines in \"%s\"",
+             room < DISK_WARN ? N_("make room") : NULL, "%s free for machines in \"%s\"",
              units_format_size(room, text), doctor->daemon->paths->data);
     if (host_memory(&total, &available, NULL) == 0)
         tell(doctor, "memory", available < (2ULL << 30) ? WARN : OK, NULL, "%s of %s are free",
@@ -221,7 +223,7 @@ static void check_capture(struct doctor *doctor, const char *id)
     projects_unlock(doctor->daemon->projects);
     autofree char *safe = text_safe(why);
     if (off)
-        tell(doctor, "capture", WARN, "install nftables in the machine",
+        tell(doctor, "capture", WARN, N_("install nftables in the machine"),
              "in \"%s\" only programs that know the proxy get out: %s (the machine says so)", name, safe);
 }
 

@@ -42,6 +42,12 @@ done
 tmux new-session -d -x 80 -y 24 "env PS1='pro''mpt> ' bash --norc --noprofile -i"
 type "stty -g >$home/stty.before; echo rea''dy"
 see "a shell in the terminal" ready
+printf start=slow >"$home/data/fake/faults" # no line comes for 2 s
+run "$hutch up slow --memory 256M --cpus 1 --disk 16G"
+see "the clock of what takes its time goes on" "1s  up.start"
+see "  to its end" "status=0."
+printf '' >"$home/data/fake/faults"
+"$hutch" rm slow --yes >/dev/null 2>&1
 run "$hutch"
 see "the screen opens" "PROJECT"
 see "  with the projects" "box"

@@ -110,7 +110,7 @@ static uint64_t identity(const struct app *app, size_t position)
 static void cell(const struct app *app, size_t position, int column, struct cell_out *out)
 {
     const struct finding *finding = &app->doctor.list[position];
-    out->text = column == 0 ? _(finding->state) : column == 1 ? finding->check : finding->text;
+    out->text = column == 0 ? _(finding->state) : column == 1 ? finding->check : _(finding->text);
     out->style = column == 0 ? finding->style : !*finding->state ? STYLE_KEY : STYLE_NORMAL;
 }
 
