@@ -133,8 +133,39 @@ static void print_claim(const json_t *fields)
     line(N_("session"), out_string(claim, "session"));
 }
 
+/* What a push brings; first what tools of the host would run or obey. */
+static void print_push(const json_t *fields)
+{
+    const json_t *list = json_object_get(fields, "persistence"), *item;
+    int64_t more = out_number(fields, "persistence_more", 0);
+    autofree char *size = xasprintf(
+        out_word(N_("%lld commits, %lld files, +%lld -%lld")), (long long)out_number(fields, "commits", 0),
+        (long long)out_number(fields, "files", 0), (long long)out_number(fields, "insertions", 0),
+        (long long)out_number(fields, "deletions", 0));
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        autofree char *text = xasprintf("%s (%s, %s)", out_string(item, "path"), out_string(item, "class"),
+                                        out_string(item, "change"));
+        line(N_("runs here"), text);
+    }
+    if (more > 0) {
+        autofree char *text = xasprintf(out_word(N_("%lld more")), (long long)more);
+        line(N_("runs here"), text);
+    }
+    line(N_("unread"), out_string(fields, "unread"));
+    line(N_("branch"), out_string(fields, "branch"));
+    line(N_("tag"), out_string(fields, "tag"));
+    line(N_("brings"), size);
+    line(N_("tip"), out_string(fields, "new"));
+    if (json_is_true(json_object_get(fields, "forced")))
+        line(N_("forced"), out_word(N_("it takes back commits that were pushed before")));
+}
+
 void request_print(const json_t *request)
 {
+    bool push = strcmp(out_string(request, "kind"), "PUSH") == 0;
     const json_t *fields = json_object_get(request, "fields");
     autofree char *kind = out_member(request, "kind");
     autofree char *subject = text_safe(out_string(request, "subject"));
@@ -148,7 +179,10 @@ void request_print(const json_t *request)
     line(N_("protocol"), out_string(fields, "proto"));
     line(N_("request"), out_string(fields, "method"));
     line(N_("path"), out_string(fields, "path"));
-    print_site(fields);
+    if (push)
+        print_push(fields);
+    else
+        print_site(fields);
     line(N_("means"), out_string(request, "consequence"));
     line(N_("asked"), asked);
     line(N_("why"), out_string(fields, "asks"));
@@ -157,7 +191,8 @@ void request_print(const json_t *request)
     line(N_("missing"), out_string(fields, "rule_missing"));
     print_limits(fields);
     line(N_("state"), request_state(request));
-    line(N_("way back"), out_word(N_("none: what was sent cannot be taken back")));
+    line(N_("way back"), out_word(push ? N_("delete the branch that it lands as")
+                                       : N_("none: what was sent cannot be taken back")));
     line(N_("by"), out_string(request, "by"));
     line(N_("words"), out_string(request, "reason"));
     print_answers(request);

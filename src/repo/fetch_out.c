@@ -472,6 +472,8 @@ static int fetch(struct fetch_out *f, struct error **err)
     for (size_t i = 0; i < f->count; i++)
         any = any || f->offered[i].wanted;
     if (rc == 0 && any)
+        rc = quarantine_check_room(f->folder, QUARANTINE_MAX, QUARANTINE_FREE_MIN, err);
+    if (rc == 0 && any)
         rc = fetch_all(f, err);
     if (rc == 0 && any)
         rc = read_staging(f, err);

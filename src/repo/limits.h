@@ -14,8 +14,11 @@
  * (deltas alone make 70 of a long history). */
 #define FETCH_RATIO_MAX   500
 #define FETCH_RATIO_FLOOR (2ULL << 30)
-#define FETCH_REFS_MAX    5000
-#define FETCH_LIST_MAX    (2 * 1024 * 1024) /* bytes of the list of refs */
-#define FETCH_ALONE_MAX   64 /* refs that are tried one by one after all of them together failed */
+/* All of a quarantine, and what a disk must have left: a machine that pushes and pushes does not fill it. */
+#define QUARANTINE_MAX      (16ULL << 30)
+#define QUARANTINE_FREE_MIN (2ULL << 30)
+#define FETCH_REFS_MAX      5000
+#define FETCH_LIST_MAX      (2 * 1024 * 1024) /* bytes of the list of refs */
+#define FETCH_ALONE_MAX     64 /* refs that are tried one by one after all of them together failed */
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/units.h"
 #include "repo/git.h"
 
 #include <errno.h>
@@ -81,6 +82,24 @@ int quarantine_prepare(const char *folder, const char *mirror, const char *forma
         return rc;
     }
     return set_alternate(folder, mirror, err);
+}
+
+int quarantine_check_room(const char *folder, uint64_t max, uint64_t min_free, struct error **err)
+{
+    uint64_t used = file_disk_usage(folder), left = 0;
+    char size[UNITS_SIZE_MAX];
+    int rc = 0;
+
+    if (used > max) {
+        rc = error_set(err, ERROR_LIMIT, "what came out of the machine fills %s already, in '%s'",
+                       units_format_size(used, size), folder);
+        error_hint(err, "land or reject what waits, then remove that folder: it is made anew");
+    } else if (file_free_space(folder, &left, NULL) == 0 && left < min_free) {
+        rc = error_set(err, ERROR_NO_SPACE, "only %s are free where '%s' lies", units_format_size(left, size),
+                       folder);
+        error_hint(err, "make room on that disk: what the machine has stays in it meanwhile");
+    }
+    return rc;
 }
 
 /* ---- refs ---- */

@@ -45,6 +45,9 @@ void quarantine_news_finish(struct quarantine_news *news);
  * the mirror as alternate (NULL: none). */
 int quarantine_prepare(const char *folder, const char *mirror, const char *format, struct error **err);
 
+/* Whether more may come: ERROR_LIMIT if the quarantine has max bytes already, ERROR_NO_SPACE if its disk has
+ * less than min_free left. */
+int quarantine_check_room(const char *folder, uint64_t max, uint64_t min_free, struct error **err);
 /* Fetches what the machine has pushed and what its work tree had (fetch of branches, tags and
  * refs/hutch/work) into a quarantine that is prepared. One that cannot be taken costs itself only: it is in
  * the skips, with the reason. On failure nothing has changed. */

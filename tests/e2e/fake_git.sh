@@ -43,6 +43,9 @@ out=$(in_tree push origin HEAD:fix)
 like "a second push goes to the same request" 'waiting for review as #1 ' "$out"
 is "  which says what came with it, and that it is unusual" "PUSH|shop fix, 2 commits|unusual" "$(requests)"
 is "  with the list of what would run" .envrc "$(api GET /v1/requests/1 | jq -r '.fields.persistence[].path')"
+out=$("$hutch" allow 1 2>&1 </dev/null)
+like "  hutch allow 1 shows it first" 'runs here +.envrc ' "$out"
+like "  and how much it brings" '2 commits, 1 files' "$out"
 git -C "$tree" commit -q --amend -m "three again"
 out=$(in_tree push -f origin HEAD:fix)
 like "a forced push is taken" 'waiting for review as #1' "$out"

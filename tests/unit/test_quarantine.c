@@ -110,6 +110,18 @@ static void sha256_is_its_own_format(void **state)
     assert_int_equal(quarantine_prepare(rig_quarantine, NULL, "sha1", &err), -(int)ERROR_STATE);
 }
 
+static void a_full_one_takes_no_more(void **state)
+{
+    auto(error) struct error *err = NULL;
+
+    assert_int_equal(quarantine_check_room(rig_quarantine, 1 << 20, 1, NULL), 0);
+    rig_run("head -c 2000000 /dev/urandom >q/app.git/objects/pack/tmp_pack_x");
+    assert_int_equal(quarantine_check_room(rig_quarantine, 1 << 20, 1, &err), -(int)ERROR_LIMIT);
+    error_free(steal(&err));
+    assert_int_equal(quarantine_check_room(rig_quarantine, UINT64_MAX, UINT64_MAX, &err),
+                     -(int)ERROR_NO_SPACE);
+}
+
 /* A repository that claims the objects of another one: hutch-git opens its own folders and no other. */
 static void confined_to_its_folders(void **state)
 {
@@ -144,6 +156,7 @@ int main(void)
         TEST(work_of_the_tree_comes_and_goes),
         TEST(names_that_cannot_be_named_cost_themselves),
         TEST(sha256_is_its_own_format),
+        TEST(a_full_one_takes_no_more),
         TEST(confined_to_its_folders),
     };
     return cmocka_run_group_tests(tests, rig_make, rig_remove);
