@@ -16,7 +16,7 @@ static void assert_damage(const char *path, enum journal_damage damage, int64_t 
     free(found.words);
 }
 
-static void each_edited_column_is_named(void **state)
+static void L02_each_edited_column_is_named(void **state)
 {
     static const char *const edits[] = {
         "ts = ts + 1",
@@ -97,7 +97,7 @@ static void rewritten_rows_are_named(void **state)
     assert_damage(all, DAMAGE_REPLACED, 256);
 }
 
-static void missing_rows_are_named(void **state)
+static void L02_missing_rows_are_named(void **state)
 {
     autofree char *one = file_join(*state, "one.db"), *first = file_join(*state, "first.db");
     fill(one, 1, 30);
@@ -108,7 +108,7 @@ static void missing_rows_are_named(void **state)
     assert_damage(first, DAMAGE_MISSING, 1);
 }
 
-static void swapped_rows_are_named(void **state)
+static void L02_swapped_rows_are_named(void **state)
 {
     static const int pairs[][2] = {{5, 6}, {5, 7}, {10, 90}, {1, 100}};
     for (size_t i = 0; i < countof(pairs); i++) {
@@ -130,7 +130,7 @@ static void swapped_rows_are_named(void **state)
     }
 }
 
-static void a_cut_tail_is_named(void **state)
+static void L02_a_cut_tail_is_named(void **state)
 {
     autofree char *few = file_join(*state, "few.db"), *all = file_join(*state, "all.db");
     fill(few, 1, 300);
@@ -149,7 +149,7 @@ static void copy_file(const char *from, const char *to)
     assert_ok(file_replace(to, data, len, 0600, &err));
 }
 
-static void an_older_copy_is_named(void **state)
+static void L02_an_older_copy_is_named(void **state)
 {
     autofree char *path = database(state), *copy = file_join(*state, "copy.db");
     fill(path, 1, 200);
@@ -188,7 +188,7 @@ static void another_journal_is_named(void **state)
     free(found.words);
 }
 
-static void damaged_anchors_are_named(void **state)
+static void L02_damaged_anchors_are_named(void **state)
 {
     autofree char *path = database(state), *anchors = anchors_path(path);
     autofree char *data = NULL;
@@ -250,10 +250,10 @@ int main(void)
 {
     alarm(240);
     const struct CMUnitTest tests[] = {
-        scratch_test(each_edited_column_is_named), scratch_test(rewritten_rows_are_named),
-        scratch_test(missing_rows_are_named),      scratch_test(swapped_rows_are_named),
-        scratch_test(a_cut_tail_is_named),         scratch_test(an_older_copy_is_named),
-        scratch_test(another_journal_is_named),    scratch_test(damaged_anchors_are_named),
+        scratch_test(L02_each_edited_column_is_named), scratch_test(rewritten_rows_are_named),
+        scratch_test(L02_missing_rows_are_named),      scratch_test(L02_swapped_rows_are_named),
+        scratch_test(L02_a_cut_tail_is_named),         scratch_test(L02_an_older_copy_is_named),
+        scratch_test(another_journal_is_named),    scratch_test(L02_damaged_anchors_are_named),
         scratch_test(broken_pages_are_named),
     };
     return cmocka_run_group_tests_name("journal damage", tests, NULL, NULL);

@@ -113,9 +113,10 @@ static void an_ordinary_push(void **state)
     json_decref(all);
 }
 
-static void each_finding(void **state)
+static void G10_each_finding(void **state)
 {
-    run("cd work; git checkout -qb evil; mkdir -p .github/workflows .claude; echo 'layout x' >.envrc;"
+    run("cd work; git checkout -qb evil; mkdir -p .github/workflows .claude .vscode; echo '{}' "
+        ">.vscode/tasks.json; echo 'layout x' >.envrc;"
         "echo on: push >.github/workflows/x.yml; echo '{}' >.claude/settings.json;"
         "printf '{\"scripts\": {\"test\": \"true\", \"postinstall\": \"curl x\"}}' >package.json;"
         "ln -s /etc/passwd out; ln -s a.txt in; printf '#!/bin/sh\\n' >run.sh; chmod +x run.sh a.txt;"
@@ -124,6 +125,7 @@ static void each_finding(void **state)
     autofree char *tip = world_push(state, "evil");
     json_t *all = summary(state, NULL, tip);
     has(all, ".envrc", "shell", "new");
+    has(all, ".vscode/tasks.json", "editor", "new");
     has(all, ".github/workflows/x.yml", "ci", "new");
     has(all, ".claude/settings.json", "agent", "new");
     has(all, "package.json", "packages", "changed");
@@ -224,12 +226,14 @@ static void bad_questions(void **state)
 }
 
 /* Nothing that the quarantine's or the user's configuration says is run or obeyed while reading. */
-static void configuration_is_not_read(void **state)
+static void G11_configuration_is_not_read(void **state)
 {
     run("printf '[diff \"evil\"]\\n command = touch %s/ran\\n textconv = touch %s/ran\\n[filter \"evil\"]\\n "
-        "smudge = touch %s/ran\\n[core]\\n attributesFile = %s/attributes\\n fsmonitor = touch %s/ran\\n' "
-        "$PWD $PWD $PWD $PWD $PWD | tee -a .gitconfig >>quarantine.git/config;"
-        "echo '* diff=evil filter=evil -text binary' | tee attributes >quarantine.git/info/attributes;"
+        "smudge = touch %s/ran\\n clean = touch %s/ran\\n required = true\\n[merge \"evil\"]\\n driver = "
+        "touch %s/ran\\n[core]\\n attributesFile = %s/attributes\\n fsmonitor = touch %s/ran\\n' "
+        "$PWD $PWD $PWD $PWD $PWD $PWD $PWD | tee -a .gitconfig >>quarantine.git/config;"
+        "echo '* diff=evil filter=evil merge=evil -text binary' | tee attributes "
+        ">quarantine.git/info/attributes;"
         "echo '[[[ broken' >>.gitconfig");
     run("export HOME=/nonexistent GIT_CONFIG_GLOBAL=/dev/null; export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@x "
         "GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@x; cd work; echo '* binary' >.gitattributes;"
@@ -250,13 +254,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes),
         world_test(an_ordinary_push),
-        world_test(each_finding),
+        world_test(G10_each_finding),
         world_test(findings_in_disguise),
         world_test(a_merge_of_upstream),
         world_test(a_history_of_its_own),
         world_test(a_bomb_of_trees),
         world_test(bad_questions),
-        world_test(configuration_is_not_read),
+        world_test(G11_configuration_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
