@@ -78,8 +78,8 @@ static void add_stats_row(json_t *row, void *user)
 
 static int run_stats(struct client *client, const char *name, bool json, struct error **err)
 {
-    static const char *const titles[] = {N_("KIND"), N_("CLASS"), N_("ASKED"),  N_("ALLOWED"), N_("DENIED"),
-                                         N_("GONE"), N_("OPEN"),  N_("MEDIAN"), NULL};
+    static const char *const titles[] = {N_("KIND"), N_("CLASS"),   N_("ASKED"),  N_("ALLOWED"), N_("DENIED"),
+                                         N_("GONE"), N_("WAITING"), N_("MEDIAN"), NULL};
     struct table table = {.titles = titles, .right = "llrrrrrr"};
     autofree char *encoded = name ? json_url_encode(name, strlen(name)) : NULL;
     autofree char *path = xasprintf("/v1/request-stats%s%s", name ? "?project=" : "", name ? encoded : "");
