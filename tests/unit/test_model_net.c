@@ -227,6 +227,33 @@ static void test_numbers_end_somewhere(void **state)
     assert_true(field_ns(-5) == 0 && field_ns(5) == 5000000);
 }
 
+/* `J` goes to the command of the connection's session, and says so where that is not here. */
+static void test_the_command_of_a_connection(void **state)
+{
+    struct screen *screen = *state;
+    give_connections(screen);
+    screen_event(screen, NET_EVENT("240", "99", "egress.open", "allow", "\"session\":\"s1\",",
+                                   NET_DATA("one.example", "r-1-40", "r", "192.0.2.1")));
+    screen_event(screen, NET_EVENT("241", "99", "egress.open", "allow", "\"session\":\"s77\",",
+                                   NET_DATA("two.example", "r-1-41", "r", "192.0.2.1")));
+    screen_keys(screen, "2 G J");
+    assert_int_equal(screen->app->tab, VIEW_NET);
+    assert_shown(screen, "its command is not remembered here");
+    screen_keys(screen, "g J");
+    assert_int_equal(screen->app->tab, VIEW_NET);
+    assert_shown(screen, "did not say which session");
+    screen_keys(screen, "G k J");
+    assert_int_equal(screen->app->tab, VIEW_TIMELINE);
+    const struct event *event =
+        events_find(&screen->app->events, (int64_t)screen->app->lists[VIEW_TIMELINE].cursor, NULL);
+    assert_non_null(event);
+    assert_string_equal(event->subject, "npm ci");
+    screen_keys(screen, "H"); /* of no view here */
+    screen_keys(screen, "2 H J");
+    assert_int_equal(screen->app->tab, VIEW_NET);
+    assert_shown(screen, "one row a connection first");
+}
+
 /* What a rule would have decided stands in the list and in words. */
 static void test_a_rule_says_what_it_would_have_decided(void **state)
 {
@@ -296,6 +323,7 @@ int main(void)
         TEST(test_rules_are_removed_where_they_are_the_projects),
         TEST(test_a_rule_is_removed_from_its_own_project),
         TEST(test_numbers_end_somewhere),
+        TEST(test_the_command_of_a_connection),
         TEST(test_a_rule_says_what_it_would_have_decided),
         TEST(test_a_rules_file_is_edited),
         TEST(test_the_way_out_is_a_word),

@@ -442,6 +442,24 @@ static void test_those_like_it_are_answered_together(void **state)
     assert_int_equal(screen_asked(screen, "POST", "/v1/requests/35/answer"), 0);
 }
 
+/* `J` leaves the prompt for the command that asks; nothing is answered. */
+static void test_the_command_of_a_request(void **state)
+{
+    struct screen *screen = *state;
+    screen_event(screen,
+                 "{\"seq\":300,\"ts_ns\":1795961080000000000,\"project\":\"shop\",\"kind\":\"exec.start\","
+                 "\"actor\":\"user\",\"subject\":\"bash run.sh\",\"session\":\"s3\"}");
+    screen_event(screen,
+                 "{\"seq\":301,\"ts_ns\":1795961099000000000,\"project\":\"shop\",\"kind\":\"exec.start\","
+                 "\"actor\":\"user\",\"subject\":\"later\",\"session\":\"s3\"}");
+    open_request(screen, "/v1/requests/33", ROUTINE);
+    screen_keys(screen, "J");
+    assert_int_equal(screen->app->overlay_count, 0);
+    assert_int_equal(screen->app->tab, VIEW_TIMELINE);
+    assert_int_equal(screen->app->lists[VIEW_TIMELINE].cursor, 300);
+    assert_null(sent(screen));
+}
+
 /* `e` writes the rule: it is asked whether it is meant, and hutchd judges the request by it. */
 static void test_the_rule_is_written_and_confirmed(void **state)
 {
@@ -519,6 +537,7 @@ static void test_any_size_is_drawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_the_command_of_a_request),
         TEST(test_type_ahead_answers_nothing),
         TEST(test_a_key_that_is_pressed_twice_answers_once),
         TEST(test_what_changed_is_shown_again),

@@ -195,6 +195,10 @@ void app_say(struct app *app, enum style style, const char *format, ...)
 void app_say_error(struct app *app, const struct error *error);
 /* A project becomes the selected one. */
 void app_choose_project(struct app *app, uint64_t number, struct effects *effects);
+/* Opens the timeline of a project at the command of a session (safe text), the newest that began by ts_ns;
+ * says so where it is not remembered, or not shown. */
+void app_to_command(struct app *app, uint64_t project, const char *session, int64_t ts_ns,
+                    struct effects *effects);
 void app_open_tab(struct app *app, enum view_id view, struct effects *effects);
 void app_push(struct app *app, enum view_id view, struct effects *effects);
 void app_pop(struct app *app, struct effects *effects);

@@ -98,6 +98,18 @@ uint32_t events_project(const struct events *events, const char *name)
     return 0;
 }
 
+const struct event *events_command(const struct events *events, uint32_t project, const char *session,
+                                   int64_t ts_ns)
+{
+    for (size_t at = events->end; at-- > events->first;) {
+        const struct event *event = events_at(events, at);
+        if (event->group == EVENT_EXEC && event->project == project && event->session &&
+            event->ts_ns <= ts_ns && !strcmp(event->session, session) && event_present(events, event))
+            return event;
+    }
+    return NULL;
+}
+
 bool event_present(const struct events *events, const struct event *event)
 {
     return !event->project || event->seq >= events->begun[event->project - 1];

@@ -71,6 +71,10 @@ uint32_t events_project(const struct events *events, const char *name);
 /* What a session of a project runs, as hutchd was told at its start (not the caller's); NULL: that is not
  * here. */
 const char *events_session(const struct events *events, uint32_t project, const char *session);
+/* The command of a session (safe text) of a project that has its name now: the newest that began by ts_ns.
+ * NULL: it is not remembered. */
+const struct event *events_command(const struct events *events, uint32_t project, const char *session,
+                                   int64_t ts_ns);
 /* Whether an event is of the project that has its name now, not of one that was removed. */
 bool event_present(const struct events *events, const struct event *event);
 const char *event_text(const struct event *event);

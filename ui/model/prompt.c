@@ -460,6 +460,16 @@ static void write_rule(struct app *app)
     rules_write(app, prompt->raw_project, missing);
 }
 
+/* To the command that asks: the prompt is left as it is. */
+static void to_cause(struct app *app, struct effects *effects)
+{
+    const struct prompt *prompt = &app->inbox.prompt;
+    const struct project *project = projects_named(&app->projects, prompt->raw_project);
+    autofree char *session = field_text(prompt->json, "session");
+    app_to_command(app, project ? project->number : 0, session, field_number(prompt->json, "asked_ns", 0),
+                   effects);
+}
+
 bool prompt_do(struct app *app, enum action action, struct effects *effects)
 {
     const char *why = prompt_able(app, action);
@@ -487,6 +497,9 @@ bool prompt_do(struct app *app, enum action action, struct effects *effects)
         return true;
     case ACTION_REQUEST_NEXT:
         show_next(app, effects);
+        return true;
+    case ACTION_CAUSE:
+        to_cause(app, effects);
         return true;
     case ACTION_REQUEST_FIELDS:
         app->doc_view = VIEW_REQUEST;

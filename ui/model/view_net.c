@@ -234,10 +234,26 @@ static void detail(const struct app *app, uint64_t number, struct doc *out)
 
 /* ---- acts ---- */
 
+/* To the command of its session. */
+static void to_cause(struct app *app, uint64_t number, struct effects *effects)
+{
+    const struct conn *conn = app->net.by_host ? NULL : net_find(&app->net, number);
+    if (!conn) {
+        app_say(app, STYLE_WARN, "%s",
+                app->net.by_host ? _("a host has many causes: one row a connection first") : _("it is gone"));
+        return;
+    }
+    autofree char *session = field_text(conn->json, "session");
+    app_to_command(app, app->selected, session, conn->ts_ns, effects);
+}
+
 static bool act(struct app *app, uint64_t number, enum action action, struct effects *effects)
 {
     const struct project *project = app_project(app);
-    (void)effects;
+    if (action == ACTION_CAUSE) {
+        to_cause(app, number, effects);
+        return true;
+    }
     if (action != ACTION_NET_RULE || !project)
         return false;
     autofree char *rule = NULL;
@@ -265,7 +281,7 @@ static const char *says(const struct app *app, uint64_t number, enum action acti
 static const enum action bar[] = {ACTION_OPEN,     ACTION_BACK,    ACTION_FOLLOW, ACTION_HOSTS,
                                   ACTION_NET_RULE, ACTION_RULES,   ACTION_SORT,   ACTION_SEARCH,
                                   ACTION_FILTER,   ACTION_ACTIONS, ACTION_HELP,   ACTION_NONE};
-static const enum action acts[] = {ACTION_NET_RULE, ACTION_NONE};
+static const enum action acts[] = {ACTION_NET_RULE, ACTION_CAUSE, ACTION_NONE};
 
 const struct view view_net = {
     .name = "net",

@@ -187,11 +187,17 @@ static void hidden_request(struct app *app, struct effects *effects)
 static const struct column columns_request[] = {{N_("REQUEST"), 0, false, 0, false, false}, {NULL}};
 static const enum action bar_request[] = {ACTION_CANCEL,       ACTION_REQUEST_FIELDS, ACTION_REQUEST_NEXT,
                                           ACTION_REQUEST_LIKE, ACTION_HELP,           ACTION_NONE};
-static const enum action acts_request[] = {ACTION_REQUEST_DENY,    ACTION_REQUEST_REASON,
-                                           ACTION_REQUEST_ONCE,    ACTION_REQUEST_SESSION,
-                                           ACTION_REQUEST_PROJECT, ACTION_REQUEST_RULE,
-                                           ACTION_REQUEST_FIELDS,  ACTION_REQUEST_NEXT,
-                                           ACTION_REQUEST_LIKE,    ACTION_NONE};
+static const enum action acts_request[] = {ACTION_REQUEST_DENY,
+                                           ACTION_REQUEST_REASON,
+                                           ACTION_REQUEST_ONCE,
+                                           ACTION_REQUEST_SESSION,
+                                           ACTION_REQUEST_PROJECT,
+                                           ACTION_REQUEST_RULE,
+                                           ACTION_REQUEST_FIELDS,
+                                           ACTION_REQUEST_NEXT,
+                                           ACTION_REQUEST_LIKE,
+                                           ACTION_CAUSE,
+                                           ACTION_NONE};
 
 const struct view view_request = {
     .name = "request",

@@ -148,6 +148,30 @@ static void detail(const struct app *app, uint64_t seq, struct doc *out)
     doc_addf(out, STYLE_DIM, _("number"), _("%lld of the journal"), (long long)event->seq);
 }
 
+void app_to_command(struct app *app, uint64_t project, const char *session, int64_t ts_ns,
+                    struct effects *effects)
+{
+    const struct project *own = projects_find(&app->projects, project);
+    const struct event *event =
+        !own || !*session
+            ? NULL
+            : events_command(&app->events, events_project(&app->events, own->raw_name), session, ts_ns);
+    if (!event) {
+        app_say(app, STYLE_WARN, "%s",
+                *session ? _("its command is not remembered here; hutch log has what is older")
+                         : _("the VM did not say which session it belongs to"));
+        return;
+    }
+    uint64_t seq = (uint64_t)event->seq;
+    while (app->overlay_count)
+        app_pop(app, effects);
+    app_choose_project(app, project, effects);
+    app_open_tab(app, VIEW_TIMELINE, effects);
+    app_settle(app);
+    if (!list_select(app, &app->lists[VIEW_TIMELINE], seq))
+        app_say(app, STYLE_WARN, "%s", _("the filter of the timeline hides its command"));
+}
+
 static const enum action bar[] = {ACTION_OPEN,   ACTION_BACK,    ACTION_FOLLOW,  ACTION_FOLD, ACTION_SEARCH,
                                   ACTION_FILTER, ACTION_ACTIONS, ACTION_PALETTE, ACTION_HELP, ACTION_NONE};
 
