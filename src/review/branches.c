@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "review/range.h"
+#include "review/shown.h"
 
 #include <string.h>
 
@@ -101,12 +102,6 @@ static int read_refs(const char *quarantine, struct found_list *list, struct err
     return 0;
 }
 
-static json_t *safe_json(const char *bytes)
-{
-    autofree char *safe = text_safe(bytes ? bytes : "");
-    return json_string(safe);
-}
-
 /* One row; NULL for a ref whose commit cannot be read. */
 static json_t *show(struct objects *objects, const struct found *found, bool counted)
 {
@@ -121,12 +116,12 @@ static json_t *show(struct objects *objects, const struct found *found, bool cou
     if (counted && range_find(objects, hex, NULL, &range, NULL) == 0)
         commits = json_integer((json_int_t)range.count);
     range_finish(&range);
-    autofree char *ref = text_safe(found->ref);
     const git_signature *author = git_commit_author(commit);
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:o}", "ref", ref, "name", found->name, "kind",
-                     found->place->kind, "commit", hex, "commits", commits, "time",
-                     (json_int_t)git_commit_time(commit), "subject", safe_json(git_commit_summary(commit)),
-                     "author", safe_json(author ? author->name : ""));
+    return json_pack("{s:o, s:s, s:s, s:s, s:o, s:I, s:o, s:o}", "ref", shown(found->ref, SHOWN_PATH), "name",
+                     found->name, "kind", found->place->kind, "commit", hex, "commits", commits, "time",
+                     (json_int_t)git_commit_time(commit), "subject",
+                     shown(git_commit_summary(commit), SHOWN_SUBJECT), "author",
+                     shown(author ? author->name : "", SHOWN_NAME));
 }
 
 int review_branches(const char *quarantine, json_t **ret, struct error **err)
@@ -241,8 +236,8 @@ int review_find(const char *quarantine, const char *name, char **ret_name, char 
 
 static json_t *person(json_t *row, const char *name_key, const char *mail_key, const git_signature *who)
 {
-    json_object_set_new(row, name_key, safe_json(who ? who->name : ""));
-    json_object_set_new(row, mail_key, safe_json(who ? who->email : ""));
+    json_object_set_new(row, name_key, shown(who ? who->name : "", SHOWN_NAME));
+    json_object_set_new(row, mail_key, shown(who ? who->email : "", SHOWN_NAME));
     return row;
 }
 
@@ -254,9 +249,9 @@ static json_t *show_commit(git_commit *commit)
 
     git_oid_tostr(hex, sizeof(hex), git_commit_id(commit));
     text_init(&body, words ? words : "", words ? strlen(words) : 0, 16384, TEXT_KEEP_NEWLINES);
-    autofree char *subject = text_safe(git_commit_summary(commit) ? git_commit_summary(commit) : "");
     json_t *row =
-        json_pack("{s:s, s:s, s:s, s:I, s:I}", "id", hex, "subject", subject, "body", body.bytes, "time",
+        json_pack("{s:s, s:o, s:s, s:I, s:I}", "id", hex, "subject",
+                  shown(git_commit_summary(commit), SHOWN_SUBJECT), "body", body.bytes, "time",
                   (json_int_t)git_commit_time(commit), "parents", (json_int_t)git_commit_parentcount(commit));
     text_finish(&body);
     person(row, "author", "mail", git_commit_author(commit));

@@ -2,7 +2,7 @@ noinst_LIBRARIES += libreview.a
 libreview_a_SOURCES = \
 	%D%/persistence.h %D%/persistence.c %D%/persistence.def %D%/summary.c \
 	%D%/objects.h %D%/objects.c %D%/changes.h %D%/changes.c %D%/renames.c %D%/range.h %D%/range.c \
-	%D%/review.h %D%/branches.c %D%/diff.h %D%/diff.c %D%/show.c %D%/links.c %D%/pick.c
+	%D%/review.h %D%/branches.c %D%/diff.h %D%/diff.c %D%/show.c %D%/links.c %D%/pick.c %D%/shown.h %D%/shown.c
 libreview_a_CFLAGS = $(AM_CFLAGS) $(GIT2_CFLAGS) $(JANSSON_CFLAGS)
 REVIEW_LIBS = libreview.a libbase.a $(GIT2_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)
 

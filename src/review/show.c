@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "review/diff.h"
 #include "review/persistence.h"
+#include "review/shown.h"
 
 #include <string.h>
 #include <time.h>
@@ -31,12 +32,6 @@ static int64_t now_s(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec;
-}
-
-static json_t *safe_json(const char *bytes)
-{
-    autofree char *safe = text_safe(bytes);
-    return json_string(safe);
 }
 
 static json_t *mode_json(uint32_t mode)
@@ -124,7 +119,6 @@ static int show_hunks(struct show *show, size_t file, git_patch *patch, struct e
 static void set_link(struct show *show, json_t *row, const struct change *change)
 {
     auto(git_blob) git_odb_object *blob = NULL;
-    struct text text;
 
     if (!mode_is_link(change->new_mode))
         return;
@@ -133,9 +127,8 @@ static void set_link(struct show *show, json_t *row, const struct change *change
         json_object_set_new(row, "outside", json_true());
         return;
     }
-    text_init(&text, git_odb_object_data(blob), git_odb_object_size(blob), 0, TEXT_DEFAULT);
-    json_object_set_new(row, "target", json_string(text.bytes));
-    text_finish(&text);
+    json_object_set_new(row, "target",
+                        shown_bytes(git_odb_object_data(blob), git_odb_object_size(blob), SHOWN_PATH));
     json_object_set_new(row, "outside",
                         json_boolean(review_link_leads_out(change->path, git_odb_object_data(blob),
                                                            git_odb_object_size(blob))));
@@ -150,12 +143,13 @@ static json_t *row_of(struct show *show, size_t file, const struct change *chang
 
     if (!class && change->old_path)
         class = persistence_class(change->old_path);
-    json_t *row = json_pack(
-        "{s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:s?}", "file", (json_int_t)file, "path",
-        safe_json(change->path), "old_path", change->old_path ? safe_json(change->old_path) : json_null(),
-        "status", status, "old_mode", mode_json(change->old_mode), "new_mode", mode_json(change->new_mode),
-        "old_size", size_json(show->objects, change->old_mode, &change->old_id), "new_size",
-        size_json(show->objects, change->new_mode, &change->new_id), "kind", kind, "class", class);
+    json_t *row =
+        json_pack("{s:I, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:s?}", "file", (json_int_t)file, "path",
+                  shown(change->path, SHOWN_PATH), "old_path",
+                  change->old_path ? shown(change->old_path, SHOWN_PATH) : json_null(), "status", status,
+                  "old_mode", mode_json(change->old_mode), "new_mode", mode_json(change->new_mode),
+                  "old_size", size_json(show->objects, change->old_mode, &change->old_id), "new_size",
+                  size_json(show->objects, change->new_mode, &change->new_id), "kind", kind, "class", class);
     set_link(show, row, change);
     return row;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "review/diff.h"
+#include "review/shown.h"
 
 #include <string.h>
 #include <time.h>
@@ -81,13 +82,11 @@ static void list_add(struct summary *summary, const char *path, const char *clas
         json_decref(target);
         return;
     }
-    struct text text;
-    text_init(&text, path, strlen(path), 0, TEXT_DEFAULT);
-    json_t *entry = json_pack("{s:s, s:s, s:s}", "path", text.bytes, "class", class, "change", change);
+    json_t *entry =
+        json_pack("{s:o, s:s, s:s}", "path", shown(path, SHOWN_SUBJECT), "class", class, "change", change);
     if (target)
         json_object_set_new(entry, "target", target);
     json_array_append_new(summary->list, entry);
-    text_finish(&text);
 }
 
 /* The part of a package.json that package managers run; NULL when it cannot be read as one. */
@@ -131,14 +130,10 @@ static bool ends_with_package_json(const char *path)
 static json_t *link_target(struct summary *summary, const git_oid *id)
 {
     auto(git_blob) git_odb_object *blob = NULL;
-    struct text text;
 
     if (objects_blob(summary->objects, id, LINK_MAX, &blob, NULL) < 0)
         return json_string("(too long to be a link)");
-    text_init(&text, git_odb_object_data(blob), git_odb_object_size(blob), 0, TEXT_DEFAULT);
-    json_t *target = json_string(text.bytes);
-    text_finish(&text);
-    return target;
+    return shown_bytes(git_odb_object_data(blob), git_odb_object_size(blob), SHOWN_SUBJECT);
 }
 
 /* What the path says; a rename counts at both of its names. */

@@ -272,6 +272,36 @@ static void hunks_at_the_ends(void **state)
     }
 }
 
+/* Names, subjects and links of any length fit on a line of the API. */
+static void endless_words(void **state)
+{
+    autofree char *quarantine = world_path(state, "quarantine.git");
+    json_t *all = NULL;
+    size_t i;
+    json_t *line;
+
+    run("cd quarantine.git; b=$(head -c 4000 /dev/zero | tr '\\0' '\\1' | git hash-object -w --stdin);"
+        "n=$(head -c 60000 /dev/zero | tr '\\0' '\\2'); m=$(head -c 200000 /dev/zero | tr '\\0' '\\3');"
+        "t=$(printf '120000 blob %s\\t%s\\0' $b \"$n\" | git mktree -z);"
+        "export GIT_AUTHOR_NAME=$(head -c 50000 /dev/zero | tr '\\0' A);"
+        "git update-ref refs/guest/heads/long $(git commit-tree $t <<<\"$m\")");
+    autofree char *tip = world_sh(state, "git -C quarantine.git rev-parse refs/guest/heads/long");
+    assert_ok(review_log(quarantine, tip, 10, &all, &err));
+    json_t *lines = diff(state, tip, NULL, true);
+    json_array_extend(lines, member(all, "commits"));
+    json_decref(all);
+    assert_ok(review_branches(quarantine, &all, &err));
+    json_array_extend(lines, all);
+    json_array_foreach(lines, i, line)
+    {
+        char *text = json_dumps(line, JSON_COMPACT);
+        assert_true(strlen(text) < 65000);
+        free(text);
+    }
+    json_decref(lines);
+    json_decref(all);
+}
+
 static double seconds(void)
 {
     struct timespec now;
@@ -282,18 +312,17 @@ static double seconds(void)
 /* Ten thousand files, and a comparison of 5 MB, are there soon: the limits are wide, for loaded machines. */
 static void large_pushes(void **state)
 {
-    run("cd work; git checkout -qb many; mkdir many; for i in $(seq 10000); do echo $i >many/f$i; done; git "
-        "add .;"
-        "git commit -qm many");
+    run("cd work; git checkout -qb many; b=$(git hash-object -w a.txt);"
+        "seq -f \"100644 $b\t\"many/f%.0f 10000 | git update-index --add --index-info; git commit -qm many");
     autofree char *tip = world_push(state, "many");
     double from = seconds();
     json_t *all = diff(state, tip, NULL, false);
     double many = seconds() - from;
     assert_int_equal(json_array_size(all), 10001);
     json_decref(all);
-    run("cd work; git checkout -qb big main; for i in $(seq 120000); do echo \"line number $i of a large "
-        "file $((i * 7))\";"
-        "done >big; git add .; git commit -qm big");
+    run("cd work; git checkout -qb big main; seq -f 'line number %.0f of a large file, said twice' 120000 "
+        ">big;"
+        "git add .; git commit -qm big");
     autofree char *big = world_push(state, "big");
     from = seconds();
     all = diff(state, big, NULL, true);
@@ -309,7 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         world_test(branches_and_names),    world_test(log_of_hostile_commits), world_test(files_and_lines),
         world_test(links_out_of_the_tree), world_test(picked_files_and_hunks), world_test(hunks_at_the_ends),
-        world_test(large_pushes),
+        world_test(endless_words),         world_test(large_pushes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
