@@ -360,6 +360,25 @@ static void test_hutchd_restarts(void **state)
     assert_string_equal(member(sent(screen), "nonce"), "fresh");
 }
 
+/* hutchd goes while the request and then the list were asked for: the end of the list gives the request's
+ * call up, which was the next to end. */
+static void test_hutchd_goes_while_it_is_asked(void **state)
+{
+    struct screen *screen = *state;
+    const char *const rows[] = {ROUTINE, NULL};
+    open_request(screen, "/v1/requests/33", ROUTINE);
+    relist(screen, rows);
+    uint64_t request = screen->app->inbox.prompt.call;
+    screen_event(screen, "{\"seq\":901,\"ts_ns\":1795961100000000000,\"project\":\"shop\",\"kind\":"
+                         "\"approval.ask\",\"subject\":\"x\"}");
+    screen_time(screen, 300);
+    assert_true(request && asked_list(screen) > request);
+    screen_down(screen);
+    assert_int_equal(asked_list(screen), 0);
+    assert_int_equal(screen->app->inbox.prompt.call, 0);
+    assert_null(screen->app->calls);
+}
+
 /* After an answer the next one comes by itself: 700 ms. */
 static void test_the_next_comes_with_its_guard(void **state)
 {
@@ -557,6 +576,7 @@ int main(void)
         TEST(test_two_people_answer_at_once),
         cmocka_unit_test(test_what_is_over_closes_and_says_how),
         TEST(test_hutchd_restarts),
+        TEST(test_hutchd_goes_while_it_is_asked),
         TEST(test_the_next_comes_with_its_guard),
         TEST(test_a_hundred_in_a_second),
         TEST(test_those_like_it_are_answered_together),

@@ -438,6 +438,15 @@ void feed_up(struct app *app, const struct message *message, struct effects *eff
             view_table[app->overlays[i]]->shown(app, effects);
 }
 
+/* What hutchd was asked last, at or before an id; NULL: nothing that is still out. */
+static struct call *newest_call(const struct app *app, uint64_t last)
+{
+    struct call *call = app->calls;
+    while (call && (call->local || call->id > last))
+        call = call->next;
+    return call;
+}
+
 void feed_down(struct app *app, const struct message *message, struct effects *effects)
 {
     auto(error) struct error *away = NULL;
@@ -448,14 +457,10 @@ void feed_down(struct app *app, const struct message *message, struct effects *e
         act_log(app, ENTRY_SAID, NULL, app->down_why);
     error_set(&away, ERROR_NO_DAEMON, _("hutchd went away before it answered; what was begun may go on"));
     struct message end = {.type = MESSAGE_ANSWER, .now_ns = app->now_ns, .error = away};
-    struct call *next = app->calls;
-    while (next) {
-        struct call *call = next;
-        next = call->next;
-        if (call->local)
-            continue;
+    uint64_t last = app->last_id;
+    for (struct call *call; (call = newest_call(app, last));) { /* taking one can cancel others */
         unlink_call(app, call->id);
-        end.id = call->id;
+        end.id = last = call->id;
         call->take(app, call, &end, effects);
         call_free(call);
     }
