@@ -108,9 +108,11 @@ const struct verb verb_suspend = {
 
 /* ---- rm ---- */
 
-/* Asks once for all that go, after naming them. All must be there. */
-static int confirm(struct client *client, const struct args *args, struct error **err)
+/* Asks once for all that go, after naming them. All must be there: adds the path of each to `paths`, with the
+ * id of the one that was asked about, lest another takes its name while the question is read. */
+static int confirm(struct client *client, const struct args *args, json_t *paths, struct error **err)
 {
+    const char *discard = args_has(args, "discard-work") ? "&discard_work=1" : "";
     autofree char *list = xstrdup("");
     for (size_t i = 0; i < args->word_count; i++) {
         autofree char *name = NULL;
@@ -120,6 +122,10 @@ static int confirm(struct client *client, const struct args *args, struct error 
             rc = project_show(client, name, &project, err);
         if (rc < 0)
             return rc;
+        const char *id = out_string(project, "id");
+        autofree char *encoded = json_url_encode(id, strlen(id));
+        autofree char *path = project_path(name, "?id=%s%s", encoded, discard);
+        json_array_append_new(paths, json_string(path));
         char *longer =
             xasprintf("%s%s\"%s\" (%s)", list, *list ? ", " : "", name, out_string(project, "state"));
         free(list);
@@ -134,12 +140,12 @@ static int confirm(struct client *client, const struct args *args, struct error 
 static int run_rm(const struct args *args, struct error **err)
 {
     auto(client) struct client *client = NULL;
+    auto(json) json_t *paths = json_array();
     int rc = client_connect(true, &client, err);
     if (rc == 0)
-        rc = confirm(client, args, err);
+        rc = confirm(client, args, paths, err);
     for (size_t i = 0; i < args->word_count && rc == 0; i++) {
-        autofree char *path =
-            project_path(args->words[i], "%s", args_has(args, "discard-work") ? "?discard_work=1" : "");
+        const char *path = json_string_value(json_array_get(paths, i));
         auto(json) json_t *result = NULL;
         rc = progress_call(client, "DELETE", path, NULL, &result, err);
         if (rc < 0)

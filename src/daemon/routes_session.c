@@ -126,13 +126,26 @@ static void start_session(const struct request *request, json_t *body)
 
 /* ---- all else goes to the guest as it is ---- */
 
-/* The request's path from "/sessions" on, on the guest. Caller frees. */
+/* The request's path from "/sessions" on, on the guest, without the project's id. Caller frees. */
 static char *guest_path(const struct request *request)
 {
     const char *rest = strstr(request->path + strlen("/v1/projects/"), "/sessions");
 
     require(rest);
-    return xasprintf("/v1%s", rest);
+    size_t plain = strcspn(rest, "?");
+    char mark = '?';
+    struct buf out;
+
+    buf_init(&out, 0);
+    buf_printf(&out, NULL, "/v1%.*s", (int)plain, rest);
+    for (rest += plain; *rest; rest += plain) {
+        plain = strcspn(++rest, "&");
+        if (strncmp(rest, "id=", 3) == 0)
+            continue;
+        buf_printf(&out, NULL, "%c%.*s", mark, (int)plain, rest);
+        mark = '&';
+    }
+    return buf_take_string(&out);
 }
 
 static void pass(const struct request *request, json_t *body, enum guest_op op, uint32_t flags,

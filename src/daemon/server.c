@@ -105,6 +105,31 @@ static const struct route *find_route(const struct h2_head *head, char *args[ROU
     return NULL;
 }
 
+/* Calls the handler, unless the request says by "?id=" which project it means and the name is another's by
+ * now. Projects are made on this thread alone: none can take the name between the check and the handler. */
+static void handle(const struct route *route, const struct request *request, json_t *body)
+{
+    autofree char *meant = NULL;
+    char id[PROJECT_ID_MAX];
+    auto(error) struct error *err = NULL;
+
+    if (strncmp(route->pattern, "/v1/projects/?", 14) == 0) {
+        if (!request_query(request, "id", &meant))
+            return;
+        if (meant && projects_find(request->daemon->projects, request->args[0], id, NULL) == 0 &&
+            strcmp(id, meant) != 0) {
+            autofree char *safe = text_safe(request->args[0]);
+
+            error_set(&err, ERROR_STATE, "\"%s\" is another project now: the one that was meant is gone",
+                      safe);
+            error_hint(&err, "nothing was done; look at the new one and ask again");
+            request_fail(request, err);
+            return;
+        }
+    }
+    route->handle(request, body);
+}
+
 /* A request whose body is being collected. */
 struct collected {
     struct request request;
@@ -117,7 +142,7 @@ static void on_body(struct h2_stream *stream, json_t *body, const struct error *
     struct collected *collected = user;
 
     if (!err)
-        collected->route->handle(&collected->request, body);
+        handle(collected->route, &collected->request, body);
     else if (err->code != ERROR_CANCELLED) /* else the client is gone */
         json_reply_error(stream, err);
     free_args(collected->request.args);
@@ -132,7 +157,7 @@ static void dispatch(const struct route *route, const struct request *request, c
     auto(error) struct error *err = NULL;
 
     if (!route->body) {
-        route->handle(request, NULL);
+        handle(route, request, NULL);
         return;
     }
     collected = xnew(struct collected);

@@ -60,12 +60,27 @@ wait "$start"
 is "  the start went on" run "$(last <"$home/start" | jq -r .result.state)"
 faults ''
 
+meant=$(api GET /v1/projects/box | jq -r .id)
 is "with the work given up it goes" '{}' "$(api DELETE '/v1/projects/box?discard_work=1' | last | jq -c .result)"
 is "nothing of it stays" not-found "$(state box)"
 like "its events are there still" 'lifecycle.create' "$(api GET '/v1/events?project=box')"
 up box >/dev/null
 is "another project of the name begins anew" "lifecycle.create 1" \
     "$(api GET '/v1/events?project=box' | jq -r .kind | head -1) $(api GET '/v1/events?project=box' | grep -c lifecycle.create)"
+code() { last | jq -r '.error.code // "done"'; }
+for act in "POST box/stop" "DELETE box" "POST box/sessions" "DELETE box/rules/x" "POST box/thaw" "GET box"; do
+    out=$(api "${act% *}" "/v1/projects/${act#* }?id=$meant" -d '{"argv":["true"]}')
+    is "$act meant the earlier one: refused" state "$(code <<<"$out")"
+done
+like "  and says why" '"\\"box\\" is another project now: the one that was meant is gone' "$out"
+is "  it still runs" run "$(state box)"
+meant=$(api GET /v1/projects/box | jq -r .id)
+out=$(api POST "/v1/projects/box/sessions?id=$meant" -d '{"argv":["sleep","9"],"user":"root"}')
+is "what means this one is done" running "$(jq -r .state <<<"$out")"
+is "  the guest is asked without it" 1 "$(api GET "/v1/projects/box/sessions?id=$meant" | grep -c '"sleep')"
+session_ended() { api GET '/v1/events?project=box' | grep -q exec.end; }
+api DELETE "/v1/projects/box/sessions/$(jq -r .id <<<"$out")?id=$meant" >/dev/null
+ok "  and ends it" within 10 session_ended
 is "  the earlier one's events can be asked for" 2 "$(api GET '/v1/events?project=box&earlier=1' | grep -c lifecycle.create)"
 up other >/dev/null
 for i in $(seq 12); do api POST "/v1/projects/other/$([ $((i % 2)) = 1 ] && echo pause || echo resume)" >/dev/null; done

@@ -154,6 +154,15 @@ run "TERM=dumb $hutch shell box -u root"
 type "echo pla''in; exit 4"
 see "a terminal that cannot: the plain one" "status=4."
 
+# ---- another takes the name while a question is read ----
+run "$hutch rm crate"
+see "rm asks" "remove \"crate\""
+api DELETE '/v1/projects/crate?discard_work=1' >/dev/null
+up crate >/dev/null
+keys y Enter
+see "  the new one of that name stays" "another project now"
+is "  it runs" run "$(state crate)"
+
 # ---- without a terminal ----
 play() { HUTCH_UI_SCRIPT=$home/script timeout 100 "$hutch" </dev/null; }
 printf '%s\n' 'wait crate' 'Home' 'j' 'wait > crate' "dump $home/dump" 'size 10 40' "dump $home/dump.small" >"$home/script"

@@ -240,6 +240,20 @@ static void test_several_are_removed_by_their_number(void **state)
     assert_int_equal(screen_asked(screen, "DELETE", "/v1/projects/api"), 0);
 }
 
+/* hutchd is told which project is meant, not only what it is called. */
+static void test_acts_say_which_project(void **state)
+{
+    struct screen *screen = *state;
+    screen_keys(screen, "Home z !");
+    assert_int_not_equal(screen_asked(screen, "POST", "/v1/projects/shop/pause?id=p1"), 0);
+    assert_int_not_equal(screen_asked(screen, "POST", "/v1/projects/shop/sessions?id=p1"), 0);
+    projects_named(&screen->app->projects, "shop")->loses = xstrdup("work");
+    screen_keys(screen, "Home X");
+    screen_type(screen, "shop");
+    screen_keys(screen, "Enter");
+    assert_int_not_equal(screen_asked(screen, "DELETE", "/v1/projects/shop?discard_work=1&id=p1"), 0);
+}
+
 static void test_a_marked_row_that_goes_away_is_named(void **state)
 {
     struct screen *screen = *state;
@@ -368,6 +382,7 @@ int main(void)
         TEST(test_a_marked_row_that_goes_away_is_named),
         TEST(test_what_is_said_of_a_project_goes_with_it),
         TEST(test_tabs_and_the_bar_can_be_clicked),
+        TEST(test_acts_say_which_project),
         TEST(test_what_was_not_copied_is_said),
         TEST(test_a_dump_says_how_it_went),
         TEST(test_a_template_of_ones_own_is_edited),

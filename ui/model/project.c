@@ -185,6 +185,13 @@ const char *project_now(const struct project *project)
     return "";
 }
 
+char *project_api_path(const struct project *project, const char *rest)
+{
+    autofree char *name = field_path("/v1/projects/%s", project->raw_name);
+    autofree char *id = field_path("id=%s", project->key);
+    return xasprintf("%s%s%c%s", name, rest, strchr(rest, '?') ? '&' : '?', id);
+}
+
 char *project_budget(const struct project *project)
 {
     char used[UNITS_SIZE_MAX], max[UNITS_SIZE_MAX];

@@ -59,6 +59,9 @@ bool project_passing(const struct project *project);
 bool projects_frozen(const struct projects *projects);
 /* What is to be said about it now: failure, step, or "". Not the caller's. */
 const char *project_now(const struct project *project);
+/* The path of an act on it, the rest ("/start", "?discard_work=1") as it is: with hutchd's id, by which hutchd
+ * refuses it once the name is another project's. The caller's to free. */
+char *project_api_path(const struct project *project, const char *rest);
 /* "BUDGET 12K of 1M up" in that mode, else NULL. The caller's to free. */
 char *project_budget(const struct project *project);
 

@@ -32,36 +32,35 @@ static const struct {
 struct project_call {
     enum action action;
     const char *states;               /* with blanks around each; NULL: every state */
-    const char *method, *path, *twin; /* path: %s is the project; twin: NULL: as in actions.def */
+    const char *method, *path, *twin; /* path: after the project; twin: NULL: as in actions.def */
     const char *why;                  /* not able, when no row's states hold */
     const char *question, *warning;   /* %s is the project, once */
     const char *way_back;
 };
 static const struct project_call calls[] = {
-    {ACTION_START, " off saved failed gone new ", "POST", "/v1/projects/%s/start", NULL,
-     N_("it runs already"), NULL, NULL, NULL},
-    {ACTION_STOP, " run starting paused frozen saved stopping saving ", "POST", "/v1/projects/%s/stop", NULL,
+    {ACTION_START, " off saved failed gone new ", "POST", "/start", NULL, N_("it runs already"), NULL, NULL,
+     NULL},
+    {ACTION_STOP, " run starting paused frozen saved stopping saving ", "POST", "/stop", NULL,
      N_("it does not run"), N_("shut %s down?"), N_("programs that run in it end; its disk stays as it is"),
      NULL},
-    {ACTION_PAUSE, " run ", "POST", "/v1/projects/%s/pause", NULL, N_("it does not run"), NULL, NULL,
+    {ACTION_PAUSE, " run ", "POST", "/pause", NULL, N_("it does not run"), NULL, NULL,
      N_("paused, its memory is kept; the same key resumes it")},
-    {ACTION_PAUSE, " paused ", "POST", "/v1/projects/%s/resume", "hutch resume {project}",
-     N_("it does not run"), NULL, NULL, NULL},
-    {ACTION_PAUSE, " frozen ", "POST", "/v1/projects/%s/thaw", "hutch resume {project}",
-     N_("it does not run"), NULL, NULL,
+    {ACTION_PAUSE, " paused ", "POST", "/resume", "hutch resume {project}", N_("it does not run"), NULL, NULL,
+     NULL},
+    {ACTION_PAUSE, " frozen ", "POST", "/thaw", "hutch resume {project}", N_("it does not run"), NULL, NULL,
      N_("thawed: it goes on; what it asked was refused for now, its question waits")},
-    {ACTION_SUSPEND, " run paused ", "POST", "/v1/projects/%s/suspend", NULL, N_("it does not run"),
+    {ACTION_SUSPEND, " run paused ", "POST", "/suspend", NULL, N_("it does not run"),
      N_("suspend %s with all that runs in it?"),
      N_("it is saved: its memory is written to the disk of this host and freed; start wakes it, and it goes "
         "on "
         "where it was"),
      NULL},
-    {ACTION_REMOVE, NULL, "DELETE", "/v1/projects/%s", NULL, NULL, N_("remove %s for good?"),
+    {ACTION_REMOVE, NULL, "DELETE", "", NULL, NULL, N_("remove %s for good?"),
      N_("the machine and its disk are removed; nothing brings them back. Work in it that exists nowhere else "
         "is "
         "looked for first: then nothing is removed"),
      NULL},
-    {ACTION_DISCARD, NULL, "DELETE", "/v1/projects/%s?discard_work=1", NULL, NULL,
+    {ACTION_DISCARD, NULL, "DELETE", "?discard_work=1", NULL, NULL,
      N_("discard that work and remove %s, for good?"), NULL, NULL},
     {ACTION_TERMINAL, " run ", NULL, NULL, "hutch attach {project}", N_("it does not run just now"), NULL,
      NULL, NULL},
@@ -178,9 +177,7 @@ bool project_act(struct app *app, uint64_t number, enum action action, struct ef
         work_show(app, work_named(app, WORK_PROJECT, project->raw_name)->number, effects);
     if (!one->path)
         return true;
-    const char *at = strstr(one->path, "%s");
-    autofree char *name = field_path("%s", project->raw_name);
-    autofree char *path = xasprintf("%.*s%s%s", (int)(at - one->path), one->path, name, at + 2);
+    autofree char *path = project_api_path(project, one->path);
     autofree char *twin = act_twin(app, VIEW_PROJECTS, number, action);
     json_t *body = strcmp(one->method, "POST") == 0 ? json_object() : NULL;
     struct call *call = app_call(app, EFFECT_LINES, one->method, path, body, take, effects);

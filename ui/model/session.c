@@ -232,7 +232,7 @@ void sessions_shell(struct app *app, uint64_t number, struct effects *effects)
     const struct project *project = projects_find(&app->projects, number);
     if (!project)
         return;
-    autofree char *path = field_path("/v1/projects/%s/sessions", project->raw_name);
+    autofree char *path = project_api_path(project, "/sessions");
     autofree char *twin = xasprintf("hutch shell %s", project->name);
     int rows = app->rows > 2 ? app->rows - 1 : 1;
     json_t *body =
@@ -290,7 +290,7 @@ void sessions_terminal(struct app *app, uint64_t number, struct effects *effects
     const struct project *project = projects_find(&app->projects, number);
     if (!project)
         return;
-    autofree char *path = field_path("/v1/projects/%s/sessions", project->raw_name);
+    autofree char *path = project_api_path(project, "/sessions");
     struct call *call = app_call(app, EFFECT_LINES, "GET", path, NULL, take_newest, effects);
     call->number = number;
     call->data = xnew(struct newest);

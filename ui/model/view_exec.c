@@ -224,7 +224,8 @@ static bool act(struct app *app, uint64_t number, enum action action, struct eff
         terminal_host_open(app, project->raw_name, session->raw_id,
                            *session->label ? session->label : command_of(session), effects);
     } else {
-        autofree char *path = field_path("/v1/projects/%s/sessions/%s", project->raw_name, session->raw_id);
+        autofree char *rest = field_path("/sessions/%s", session->raw_id);
+        autofree char *path = project_api_path(project, rest);
         autofree char *command = twin(app, number, action);
         struct call *call = app_call(app, EFFECT_CALL, "DELETE", path, NULL, take_killed, effects);
         if (session_runs(session))

@@ -33,7 +33,8 @@ static void drop(struct rules *rules, bool all)
 
 void rules_finish(struct rules *rules)
 {
-    char *strings[] = {rules->failure, rules->mode, rules->problem, rules->write_project, rules->write_text};
+    char *strings[] = {rules->failure,       rules->mode,       rules->problem,
+                       rules->write_project, rules->write_path, rules->write_text};
     drop(rules, true);
     free(rules->list);
     for (size_t i = 0; i < countof(strings); i++)
@@ -142,7 +143,11 @@ static void ask(struct app *app, struct effects *effects)
 void rules_write(struct app *app, const char *raw_project, const char *text)
 {
     struct rules *rules = &app->rules;
+    const struct project *project = projects_named(&app->projects, raw_project);
     rules->write_project = (free(rules->write_project), xstrdup(raw_project));
+    free(rules->write_path);
+    rules->write_path =
+        project ? project_api_path(project, "/rules") : field_path("/v1/projects/%s/rules", raw_project);
     app_type(app, INPUT_RULE, text);
 }
 
@@ -400,9 +405,12 @@ static void call_it(struct app *app, uint64_t number, enum action action, struct
     const struct project *project = projects_find(&app->projects, app->rules.project);
     bool add = action == ACTION_RULE_ADD;
     autofree char *line = twin(app, number, action);
-    autofree char *path = add ? field_path("/v1/projects/%s/rules", app->rules.write_project)
-                              : field_path("/v1/projects/%s/rules/%s", project ? project->raw_name : "",
-                                           row ? row->raw_id : "");
+    autofree char *rest = field_path("/rules/%s", row ? row->raw_id : "");
+    autofree char *path = add       ? xstrdup(app->rules.write_path)
+                          : project ? project_api_path(project, rest)
+                                    : NULL;
+    if (!path)
+        return;
     json_t *body = add ? json_pack("{s:s}", "rule", app->rules.write_text) : NULL;
     struct call *call = app_call(app, EFFECT_CALL, add ? "POST" : "DELETE", path, body, take_done, effects);
     call->action = action;
