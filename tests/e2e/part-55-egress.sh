@@ -4,25 +4,26 @@
 
 need_first
 rules=$HUTCH_HOME/config/rules.ini project=$HUTCH_HOME/config/projects/first.ini
-in_first() { timeout "${limit:-60}" "$hutch" exec first -- "$@"; }
+in_first() { timeout "${limit:-180}" "$hutch" exec first -- "$@"; }
 # mode WORD [LINES]: the project's rules, and they count.
 mode() {
     printf '[egress]\ndefault = %s\n%s\n%s' "$1" "${2:-}" "$host_ports" >"$project.new" && mv "$project.new" "$project"
-    within 10 mode_is "$1"
+    within 60 mode_is "$1"
 }
 mode_is() { "$hutch" rule ls first | grep -q "names: $1\$"; }
 rows() { "$hutch" log first --kind egress --json 2>/dev/null; }
 log_lines() { rows | wc -l; }
 
 # -- a server of ours on the host's loopback, as host ports
+rm -f server.ports git.log # of a part before
 "$stage/tests/e2e/egress_server.py" >server.ports 2>server.errors &
 server=$!
-within 10 test -s server.ports || fail "the server of the test starts" "$(cat server.errors)"
+within 60 test -s server.ports || fail "the server of the test starts" "$(cat server.errors)"
 read -r web tcp <server.ports
 git clone -q --bare app web.git && git -C web.git update-server-info
 python3 -u -m http.server -b 127.0.0.1 --directory "$work" 0 >git.log 2>&1 &
 git_server=$!
-within 10 grep -q ' port ' git.log || fail "the server of git starts" "$(cat git.log)"
+within 60 grep -q ' port ' git.log || fail "the server of git starts" "$(cat git.log)"
 git_port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' git.log | head -1)
 host_ports=$(printf '[host-port %s]\nto = 127.0.0.1:%s\n' web "$web" tcp "$tcp" git "$git_port")
 at=http://web.hutch.internal:$web
@@ -44,11 +45,11 @@ mode deny
 while read -r _ host port; do
     gives "the preset debian allows the base's mirror" 0 "$hutch" rule test first "$host:$port"
 done <<<"$mirrors"
-limit=240
+limit=900
 ok "apt-get update, with nothing configured" in_first sudo apt-get -q update
 ok "apt-get install" in_first sudo apt-get -qy install --no-install-recommends hello
 like "  … it runs" 'Hello' "$(in_first hello)"
-limit=60
+unset limit
 
 # -- refused
 gives "an unknown name: refused" 22 in_first curl -sS --fail http://unknown.example/
@@ -56,10 +57,19 @@ like "  … 403 with the reason" '"verdict":"deny"' "$(in_first curl -s http://u
 like "  … in the log" 'unknown\.example' "$(rows | tail -3)"
 like "  … and in the machine's denials" 'unknown\.example' "$(in_first tail -2 /run/hutch/denials)"
 is "  … without a proxy too: reset" 000 "$(in_first env -u http_proxy -u https_proxy -u all_proxy -u HTTP_PROXY -u HTTPS_PROXY -u ALL_PROXY curl -s -o /dev/null -w '%{http_code}' https://unknown.example/)"
-before=$(now_ms)
 in_first ping -c1 -W5 192.0.2.1 >/dev/null 2>&1 && fail "no ping" || pass "no ping"
-in_first python3 -c 'import socket; s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("192.0.2.1", 123)); s.send(b"x"); s.settimeout(5); s.recv(1)' >/dev/null 2>&1 && fail "no UDP" || pass "no UDP"
-[ $(($(now_ms) - before)) -lt 10000 ] && pass "  … at once" || fail "  … at once" "$(($(now_ms) - before)) ms"
+is "no UDP: refused, not lost" refused "$(in_first python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(60)
+try:
+    s.connect(("192.0.2.1", 123))
+    s.send(b"x")
+    print("came", s.recv(1))
+except TimeoutError:
+    print("lost")
+except OSError:
+    print("refused")')"
 
 # -- nothing of the host answers
 lan=$(hostname -I 2>/dev/null | tr ' ' '\n' | grep -m1 -E '^[0-9.]+$')
@@ -87,8 +97,8 @@ is "git clone over http" "$(git -C app rev-parse HEAD)" \
 # -- a question that nobody answers in time. A new hutchd has seen nobody at a screen; an older one may have, minutes ago.
 mode ask
 kill -9 "$(daemon_pid)"
-within 60 in_first true || fail "the machine answers a new hutchd"
-code=$(limit=90 in_first curl -s -o /tmp/answer -w '%{http_code}' http://asked.example/)
+within 180 in_first true || fail "the machine answers a new hutchd"
+code=$(limit=180 in_first curl -s -o /tmp/answer -w '%{http_code}' http://asked.example/)
 answer=$(in_first cat /tmp/answer)
 is "asked, and nobody there: refused" 403 "$code"
 number=$(jq -r .request <<<"$answer")

@@ -5,7 +5,7 @@
 
 need_first
 rules=$HUTCH_HOME/config/rules.ini project=$HUTCH_HOME/config/projects/first.ini
-in_first() { timeout "${limit:-60}" "$hutch" exec first -- "$@"; }
+in_first() { timeout "${limit:-180}" "$hutch" exec first -- "$@"; }
 names_are() { "$hutch" rule ls first | grep -q "names: $1\$"; }
 rows() { "$hutch" log first --kind egress --json 2>/dev/null; }
 newest() { rows | jq -s 'map(.seq) | max // 0'; }
@@ -25,6 +25,7 @@ with zipfile.ZipFile("served/simple/hutch-hello/hutch_hello-1.0-py3-none-any.whl
     z.writestr("hutch_hello-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     z.writestr("hutch_hello-1.0.dist-info/RECORD", "")
 P
+rm -f clients.ports server.ports model.log # of a part before
 "$stage/tests/e2e/clients_server.py" served tls.crt tls.key >clients.ports 2>clients.errors &
 clients=$!
 "$stage/tests/e2e/egress_server.py" >server.ports 2>server.errors &
@@ -32,7 +33,7 @@ server=$!
 "$stage/tests/e2e/model_server.py" /home/agent/written >model.log 2>model.errors &
 model=$!
 for file in clients.ports server.ports model.log; do
-    within 10 test -s $file || fail "the servers of the test start" "$(cat ./*.errors)"
+    within 60 test -s $file || fail "the servers of the test start" "$(cat ./*.errors)"
 done
 read -r tls plain <clients.ports
 read -r web _ <server.ports
@@ -72,12 +73,12 @@ registry_host=${registry#https://}
     [ -z "$registry" ] || echo "    $registry_host"
 } >"$rules"
 { printf '[egress]\ndefault = deny\n' && ports; } >"$project.new" && mv "$project.new" "$project"
-within 10 names_are deny
+within 60 names_are deny
 "$hutch" cp tls.crt first:/home/agent/tls.crt >/dev/null 2>&1
 
 # -- git, curl, a WebSocket, ssh
 head=$(git -C app rev-parse HEAD)
-limit=120
+limit=300
 is "git clone over https" "$head" "$(in_first sh -c "rm -rf /tmp/c && git -c http.sslCAInfo=\$HOME/tls.crt clone -q https://tls.hutch.internal:$tls/app.git /tmp/c && git -C /tmp/c rev-parse HEAD")"
 is "curl --http2 https" 200 "$(in_first curl -s --http2 --cacert /home/agent/tls.crt -o /dev/null -w '%{http_code}' "https://tls.hutch.internal:$tls/app.git/HEAD")"
 cat >websocket.py <<'P'
@@ -110,7 +111,7 @@ if [ -n "$ssh_port" ]; then
 fi
 
 # -- pip, from Debian's packages, with an index of ours
-limit=240
+limit=900
 ok "apt-get install of pip's wheel" in_first sh -c 'sudo apt-get -q update && sudo apt-get -qy install --no-install-recommends python3-pip-whl'
 is "pip install" "hello from the index" "$(in_first sh -c "PYTHONPATH=\$(echo /usr/share/python-wheels/pip-*.whl) python3 -m pip install -q --disable-pip-version-check \
     --index-url http://plain.hutch.internal:$plain/simple --trusted-host plain.hutch.internal --target /tmp/pip hutch-hello &&
@@ -118,7 +119,7 @@ is "pip install" "hello from the index" "$(in_first sh -c "PYTHONPATH=\$(echo /u
 like "  … with its connections in the log" "plain\.hutch\.internal:$plain" "$(rows | tail -40)"
 
 if [ -n "${HUTCH_TEST_ALL:-}" ]; then
-    limit=900
+    limit=1800
     at=http://web.hutch.internal:$web
     sum=$(curl -s "http://127.0.0.1:$web/1073741824" | sha256sum)
     is "1 GB down, byte for byte" "$sum" "$(in_first sh -c "curl -sS $at/1073741824 | sha256sum")"
@@ -166,3 +167,4 @@ P
 fi
 kill "$clients" "$server" "$model" 2>/dev/null
 rm -f "$rules"
+unset limit
