@@ -13,10 +13,10 @@ bench-egress: all $(BENCH_NEEDS)
 	python3 $(srcdir)/tests/bench/egress.py $(abs_builddir) $(WRITE)
 .PHONY: bench bench-screen bench-egress
 
-# A hutchd with much to say, and a terminal that drives a program and measures it: for tests/unit/test_flood.sh and the screen's
+# A hutchd with much to say, and a terminal that drives a program and measures it: for tests/unit/test_flood.sh, test_lying_hutchd.sh and the screen's
 # part of the measurements.
 check_PROGRAMS += tests/lib/flood_hutchd tests/lib/screen_drive tests/bench/screen_hour
-TESTS += tests/unit/test_flood.sh
+TESTS += tests/unit/test_flood.sh tests/unit/test_lying_hutchd.sh
 tests_lib_flood_hutchd_SOURCES = tests/lib/flood_hutchd.c
 tests_lib_flood_hutchd_CFLAGS = $(UNIT_CFLAGS) $(NGHTTP2_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 tests_lib_flood_hutchd_LDADD = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)

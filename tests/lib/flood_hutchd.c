@@ -9,6 +9,7 @@
  *   FLOOD_WHOLE               set: gives all of the store, whatever limit was asked for
  *   FLOOD_FILE                what a session prints, again and again; else lines with their number
  *   FLOOD_BYTES      0        how much of it; then a line "the flood is over"
+ *   FLOOD_FAULT               how it does wrong, but for the greeting: see `faults`
  *   FLOOD_SECONDS    300      after which it ends */
 #include "base/alloc.h"
 #include "base/fd.h"
@@ -28,9 +29,12 @@
 #define PASS     20 /* events of one pass over nine projects */
 #define FILE_MAX (512 << 20)
 
+struct fault;
 static struct {
     int64_t projects, events, rate, bytes;
     bool whole, acts;
+    const struct fault *fault;
+    uv_loop_t *loop;
     char *text; /* what sessions print */
     size_t text_len;
     char *requests, *typed;
@@ -39,10 +43,29 @@ static struct {
     unsigned sessions;
 } flood;
 
+#define LATE_MS 3000
+/* What is wrong with answers: they are late, or these bytes, once or without end, which end whole or cut. */
+static const struct fault {
+    const char *name, *bytes;
+    bool endless, cut;
+} faults[] = {
+    {"slow", NULL, false, false},
+    {"silent", "", true, false},
+    {"half", "{\"id\":\"id-0\",\"name\":\"p0", false, false},
+    {"cut", "{\"id\":\"id-0\",\"name\":\"p000\",\"state\":\"run\"}\n{\"id\":", false, true},
+    {"no-json", "\033[2J<html>\n\n\n", false, false},
+    {"endless", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", true, false},
+    {"nested", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", true, false},
+    {"types", "{\"id\":7,\"name\":[\"x\"],\"seq\":\"a\"}\n[1]\n\"x\"\nnull\n{\"result\":[],\"error\":7}\n",
+     false, false},
+    {"errors", "{\"error\":{\"code\":[],\"message\":{}}}\n", false, false},
+    {"names", "{\"id\":\"\",\"name\":\"\\u001b]0;x\\u0007\",\"state\":\"\\u202e\"}\n", true, false},
+};
+
 /* A body that is written as its window opens. */
 struct stream {
     struct h2_stream *h2;
-    bool prints;
+    bool prints, wrong;
     int64_t next, end; /* events: numbers; a session: bytes. end -1: it goes on */
     struct buf held;   /* made, but not taken yet */
     struct stream *link;
@@ -131,6 +154,13 @@ static bool make(struct stream *stream)
 {
     char piece[4 * LINE];
     size_t n = 0;
+    if (stream->wrong) {
+        bool more = *flood.fault->bytes && (flood.fault->endless || stream->next == 0);
+        if (more)
+            buf_append(&stream->held, flood.fault->bytes, strlen(flood.fault->bytes), NULL);
+        stream->next++;
+        return more;
+    }
     if (stream->prints && stream->end >= 0 && stream->next >= stream->end)
         return false;
     if (stream->prints) {
@@ -158,7 +188,9 @@ static void move(struct h2_stream *h2, void *user)
         if (stream->held.len > 0)
             return;
     }
-    if (!stream->prints && stream->end >= 0)
+    if (stream->wrong && flood.fault->cut)
+        h2_stream_reset(h2, H2_INTERNAL_ERROR);
+    else if (!stream->prints && stream->end >= 0 && !(stream->wrong && flood.fault->endless))
         h2_stream_end(h2);
 }
 
@@ -179,6 +211,7 @@ static void start_body(struct h2_stream *h2, bool prints, int64_t next, int64_t 
     const struct h2_field fields[] = {{"hutch-offset", offset}};
     struct stream *stream = xnew(struct stream);
     *stream = (struct stream){.h2 = h2, .prints = prints, .next = next, .end = end, .link = flood.streams};
+    stream->wrong = flood.fault && flood.fault->bytes;
     flood.streams = stream;
     buf_init(&stream->held, 0);
     h2_stream_set_ops(h2, &ops, stream);
@@ -283,13 +316,71 @@ static void project_request(struct h2_stream *h2, const struct h2_head *head, co
         json_reply(h2, 200, answer);
 }
 
+/* ---- doing wrong ---- */
+
+/* A request whose answer comes late. */
+struct late {
+    uv_timer_t timer;
+    struct h2_stream *h2; /* NULL: nobody waits any more */
+    char *method, *path;
+};
+
+static void answer(struct h2_stream *h2, const struct h2_head *head);
+
+static void late_gone(struct h2_stream *h2, uint32_t code, void *user)
+{
+    ((struct late *)user)->h2 = NULL;
+}
+
+static void late_over(uv_handle_t *handle)
+{
+    struct late *late = handle->data;
+    free(late->method);
+    free(late->path);
+    free(late);
+}
+
+static void late_answer(uv_timer_t *timer)
+{
+    struct late *late = timer->data;
+    const struct h2_head head = {.method = late->method, .path = late->path};
+    if (late->h2) {
+        h2_stream_set_ops(late->h2, NULL, NULL);
+        answer(late->h2, &head);
+    }
+    uv_close((uv_handle_t *)timer, late_over);
+}
+
+static void do_wrong(struct h2_stream *h2, const struct h2_head *head)
+{
+    static const struct h2_stream_ops ops = {.on_close = late_gone};
+    if (flood.fault->bytes) {
+        start_body(h2, false, 0, 0);
+        return;
+    }
+    struct late *late = xnew(struct late);
+    *late = (struct late){.h2 = h2, .method = xstrdup(head->method), .path = xstrdup(head->path)};
+    uv_timer_init(flood.loop, &late->timer);
+    late->timer.data = late;
+    h2_stream_set_ops(h2, &ops, late);
+    uv_timer_start(&late->timer, late_answer, LATE_MS, 0);
+}
+
 static void on_request(struct h2_session *session, struct h2_stream *h2, const struct h2_head *head,
                        void *user)
 {
-    static const char projects[] = "/v1/projects";
     autofree char *line = xasprintf("%s %s\n", head->method, head->path);
-    auto(json) json_t *answer = NULL;
     note(flood.requests, line, strlen(line));
+    if (flood.fault && strcmp(head->path, "/v1/version") != 0)
+        do_wrong(h2, head);
+    else
+        answer(h2, head);
+}
+
+static void answer(struct h2_stream *h2, const struct h2_head *head)
+{
+    static const char projects[] = "/v1/projects";
+    auto(json) json_t *answer = NULL;
     if (strcmp(head->path, "/v1/version") == 0)
         answer = json_pack("{s:s, s:i, s:i}", "version", "flood", "protocol", 1, "pid", (int)getpid());
     else if (strcmp(head->path, "/v1/status") == 0)
@@ -335,6 +426,12 @@ static int set_up(int *ret_listener, struct error **err)
     flood.bytes = number("FLOOD_BYTES", 0);
     flood.whole = getenv("FLOOD_WHOLE");
     flood.acts = getenv("FLOOD_ACTS");
+    const char *fault = getenv("FLOOD_FAULT");
+    for (size_t i = 0; fault && i < countof(faults); i++)
+        if (strcmp(faults[i].name, fault) == 0)
+            flood.fault = &faults[i];
+    if (fault && !flood.fault)
+        return error_set(err, ERROR_USAGE, "there is no fault \"%s\"", fault);
     flood.begun_ns = units_now_ns();
     int rc = paths_find(&paths, err);
     if (rc < 0)
@@ -369,6 +466,7 @@ int main(void)
         return 1;
     }
     uv_loop_init(&loop);
+    flood.loop = &loop;
     uv_poll_init(&loop, &poll, listener);
     poll.data = &listener;
     uv_poll_start(&poll, UV_READABLE, on_connection);
