@@ -7,7 +7,7 @@ in_app() { timeout 300 "$hutch" exec first -w /home/agent/app -- "$@" 2>&1 </dev
 asked() { "$hutch" requests --json | jq -r 'select(.kind == "PUSH") | [.id, .subject, .class] | join("|")'; }
 quarantine() { git --git-dir "$(find "$HUTCH_HOME/data/projects" -path '*/quarantine/app.git' -type d | head -1)" "$@"; }
 
-is "a project comes with a quarantine" "" "$(quarantine for-each-ref refs/guest)"
+is "a project comes with a quarantine" true "$(quarantine rev-parse --is-bare-repository)"
 in_app git switch -qc fix-checkout >/dev/null
 in_app sh -c 'echo 1 >>LATER && git commit -qam one' >/dev/null
 out=$(in_app git push -u origin fix-checkout)

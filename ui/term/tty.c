@@ -17,7 +17,9 @@
 #include <time.h>
 
 /* A terminal that takes nothing for so long is left as it is. */
-#define BACK_MS 500
+#define BACK_MS      500
+#define BUSY_MS      10000 /* how long a command that came after one that was killed may have the terminal */
+#define BUSY_TURN_MS 50
 /* Written at once to a descriptor that may block. */
 #define CHUNK 512
 
@@ -98,9 +100,18 @@ static void give_back(int when, bool dead)
         tcsetattr(tty.in, when, &way->saved);
 }
 
-/* In the process that outlives this one. */
+/* In the process that outlives this one. A shell that went on with a command of its own gave the terminal to
+ * that: it is not disturbed, and what it left is set right when the shell has the terminal again. */
 static void give_for_dead(void)
 {
+    static const struct timespec turn = {.tv_nsec = BUSY_TURN_MS * 1000000L};
+
+    for (int waited = 0; waited < BUSY_MS; waited += BUSY_TURN_MS) {
+        pid_t foreground = tcgetpgrp(tty.in);
+        if (foreground <= 0 || foreground == tty.group || foreground == tty.shell)
+            break;
+        nanosleep(&turn, NULL);
+    }
     tty.owner = getpid();
     give_back(TCSANOW, true);
 }
