@@ -343,6 +343,13 @@ void flows_dialed(struct flows *flows, uint64_t id, const struct dial_result *re
     send_dialed(flows, flow, result->failure, steal_fd(&fd));
 }
 
+/* A person opened the connection, for itself or beforehand, and no rule speaks of this request alone. */
+static bool covered_by_answer(const struct flow *flow, const struct verdict *verdict)
+{
+    return (flow->answered || flow->verdict.reason == REASON_GRANT) && !verdict->needs_head &&
+           (!verdict->rule || (!verdict->rule->methods && !verdict->rule->path_count));
+}
+
 static bool take_request(struct flows *flows, struct flow *flow, const struct wmsg_flow_request *m)
 {
     struct verdict verdict;
@@ -356,8 +363,8 @@ static bool take_request(struct flows *flows, struct flow *flow, const struct wm
     flow->request.method = flow->method;
     flow->request.path = flow->path;
     flow_decide_now(flows, flow, &verdict);
-    if (verdict.effect == VERDICT_ASK && flow->answered && !verdict.needs_head && !verdict.rule)
-        verdict.effect = VERDICT_ALLOW; /* a person opened it, and no rule speaks of this request */
+    if (verdict.effect == VERDICT_ASK && covered_by_answer(flow, &verdict))
+        verdict.effect = VERDICT_ALLOW;
     else if (verdict.effect == VERDICT_ALLOW && !flow->answered)
         flow_keep_verdict(flows, flow, &verdict);
     if (verdict.effect == VERDICT_ALLOW)

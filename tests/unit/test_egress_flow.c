@@ -520,6 +520,41 @@ static void a_proxy_gets_the_name(void **state)
 }
 
 /* Each request of an HTTP connection is decided by its own head. */
+/* An answer for the next attempt is used up when the connection is allowed; its request is not asked again,
+ * unless a rule is about such requests. */
+static void an_answer_beforehand_is_of_the_request_too(void **state)
+{
+    static const struct {
+        const char *rule;
+        bool asked;
+    } cases[] = {{NULL, false}, {"ask good.test:80", false}, {"ask good.test:80 proto=http paths=/a", true}};
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct world *w = world_open(NULL);
+        struct wmsg_flow_request m = {.type = WMSG_FLOW_REQUEST, .number = 1, .method = "GET", .path = "/a"};
+        struct request request;
+        struct grant grant;
+
+        world_policy(w, MODE_ASK, cases[i].rule ? RULES(cases[i].rule) : NULL);
+        assert_ok(request_parse("good.test:80", 12, 0, &request, &err));
+        request.project = "p1";
+        request.now = w->s;
+        assert_ok(grant_init(&request, SCOPE_DURATION, ~0u, false, 3600, &grant, &err));
+        grant.id = 1;
+        w->grants = &grant;
+        w->grant_count = 1;
+        m.flow = world_ask(w, "good.test:80");
+        assert_true(w->heard[m.flow].allowed);
+        w->grant_count = 0;
+        assert_true(world_ready(w, m.flow));
+        assert_true(flows_take(w->flows, &m));
+        assert_int_equal(w->heard[m.flow].request_ok, !cases[i].asked);
+        assert_int_equal(w->ask_count, cases[i].asked);
+        world_close(w);
+    }
+}
+
 static void http_requests_are_judged_each(void **state)
 {
     struct world *w = world_open(NULL);
@@ -575,6 +610,7 @@ int main(void)
         cmocka_unit_test(what_is_asked_of_a_proxy_is_http),
         cmocka_unit_test(reserved_names),
         cmocka_unit_test(a_proxy_gets_the_name),
+        cmocka_unit_test(an_answer_beforehand_is_of_the_request_too),
         cmocka_unit_test(http_requests_are_judged_each),
     };
     return cmocka_run_group_tests_name("egress flow", tests, NULL, NULL);
