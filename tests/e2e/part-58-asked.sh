@@ -89,7 +89,7 @@ if wait "$waiter"; then pass "hutch-guest wait comes back"; else fail "hutch-gue
 like "  … with the verdict" '^allow' "$(cat waited)"
 marked
 like "the next attempt passes" '^[23]|^404' "$(status_of "http://$host:$port/")"
-like "  … by the answer" "$host:$port allow" "$(rows egress.close | jq -r '"\(.subject) \(.verdict)"')"
+like "  … by the answer" "$host:$port ask-allow" "$(rows egress.close | jq -r '"\(.subject) \(.verdict)"')"
 
 # -- A12: a flood of names, beside what is allowed
 cat >flood.py <<'P'
