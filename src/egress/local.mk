@@ -8,7 +8,8 @@ pkglibexec_PROGRAMS += hutch-resolver
 hutch_resolver_SOURCES = %D%/resolver_main.c %D%/resolver_proto.h
 hutch_resolver_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CRYPTO_LIBS)
 
-EGRESS_TESTS = tests/unit/test_egress_dial tests/unit/test_egress_flow tests/unit/test_egress_limits
+EGRESS_TESTS = tests/unit/test_egress_dial tests/unit/test_egress_flow tests/unit/test_egress_requests \
+	tests/unit/test_egress_limits
 check_PROGRAMS += $(EGRESS_TESTS)
 TESTS += $(EGRESS_TESTS)
 egress_test_cflags = $(UNIT_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
@@ -20,6 +21,9 @@ egress_test_world = tests/unit/flow_world.c tests/unit/flow_world.h tests/unit/t
 tests_unit_test_egress_flow_SOURCES = tests/unit/test_egress_flow.c $(egress_test_world)
 tests_unit_test_egress_flow_CFLAGS = $(egress_test_cflags)
 tests_unit_test_egress_flow_LDADD = $(egress_test_libs)
+tests_unit_test_egress_requests_SOURCES = tests/unit/test_egress_requests.c $(egress_test_world)
+tests_unit_test_egress_requests_CFLAGS = $(egress_test_cflags)
+tests_unit_test_egress_requests_LDADD = $(egress_test_libs)
 tests_unit_test_egress_limits_SOURCES = tests/unit/test_egress_limits.c $(egress_test_world)
 tests_unit_test_egress_limits_CFLAGS = $(egress_test_cflags)
 tests_unit_test_egress_limits_LDADD = $(egress_test_libs)
