@@ -100,7 +100,7 @@ def one(i):
     return s.recv(12)
 with concurrent.futures.ThreadPoolExecutor(50) as pool:
     answers = list(pool.map(one, range(1000)))
-print(sum(a.endswith(b" 403") for a in answers))
+print(sum(a[-4:] in (b" 403", b" 503") for a in answers)) # 503: beyond the quota of questions
 P
 "$hutch" cp flood.py first:/home/agent/flood.py >/dev/null 2>&1
 kill -9 "$(daemon_pid)" # the answer above was somebody's: a new hutchd has seen nobody, and freezes for no question
