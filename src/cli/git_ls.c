@@ -108,17 +108,23 @@ static void say_repo(const json_t *repo)
     }
 }
 
-static int run_fetch(const struct args *args, struct error **err)
+/* A job over all repositories of a project, to its result. */
+static int call_repos(const struct args *args, const char *what, json_t **ret_result, struct error **err)
 {
     auto(client) struct client *client = NULL;
-    auto(json) json_t *result = NULL;
     autofree char *path = NULL;
+    int rc = project_begin(args, 0, what, &client, &path, err);
+
+    return rc < 0 ? rc : progress_call(client, "POST", path, NULL, ret_result, err);
+}
+
+static int run_fetch(const struct args *args, struct error **err)
+{
+    auto(json) json_t *result = NULL;
     const json_t *repo;
     size_t i;
-    int rc = project_begin(args, 0, "/git/fetch", &client, &path, err);
+    int rc = call_repos(args, "/git/fetch", &result, err);
 
-    if (rc == 0)
-        rc = progress_call(client, "POST", path, NULL, &result, err);
     if (rc < 0)
         return rc;
     if (args_has(args, "json"))
@@ -141,15 +147,11 @@ const struct verb verb_git_fetch = {
 
 static int run_push_in(const struct args *args, struct error **err)
 {
-    auto(client) struct client *client = NULL;
     auto(json) json_t *result = NULL;
-    autofree char *path = NULL;
     const json_t *repo;
     size_t i;
-    int rc = project_begin(args, 0, "/git/push-in", &client, &path, err);
+    int rc = call_repos(args, "/git/push-in", &result, err);
 
-    if (rc == 0)
-        rc = progress_call(client, "POST", path, NULL, &result, err);
     if (rc < 0)
         return rc;
     if (args_has(args, "json"))
