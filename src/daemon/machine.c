@@ -253,9 +253,14 @@ int machine_trust(struct work *work, struct error **err)
     if (rc < 0) {
         auto(error) struct error *second = NULL;
 
-        error_prefix(err, "\"%s\" runs on another disk than hutch gave it and was stopped", work->r.name);
+        bool wrong = (*err)->code == ERROR_CORRUPT; /* else it ended, or libvirt does not say */
+
+        error_prefix(err, wrong ? "\"%s\" runs on another disk than hutch gave it and was stopped"
+                                : "what disk \"%s\" runs on could not be seen, so it was stopped",
+                     work->r.name);
         work_failed(work, *err, false);
-        daemon_noted(work->daemon, work->r.id, "finding.chain", (*err)->message);
+        if (wrong)
+            daemon_noted(work->daemon, work->r.id, "finding.chain", (*err)->message);
         if (machine_destroy(work, &second) < 0)
             log_error("%s", second->message);
         return rc;

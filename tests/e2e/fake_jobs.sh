@@ -47,6 +47,9 @@ faults chain=wrong
 is "on another disk" off "$(api POST /v1/projects/five/stop | last | jq -r .result.state)"
 is "it is not let run" corrupt "$(api POST /v1/projects/five/start | last | jq -r .error.code)"
 is "and is off" failed "$(state five)"
+faults chain=fail
+like "nor on one that cannot be seen" 'could not be seen' "$(api POST /v1/projects/five/start | last | jq -r .error.message)"
+is "and is off again" failed "$(state five)"
 faults ''
 is "then it is" run "$(api POST /v1/projects/five/start | last | jq -r .result.state)"
 
@@ -95,7 +98,8 @@ is "eight at once" 8 "$(cat "$home"/many-* | grep -c '"result"')"
 
 # What is fetched beside the boot is not told as the step that runs.
 git init -q "$home/code" && git -C "$home/code" -c user.name=t -c user.email=t@localhost commit -q --allow-empty -m one
-mkdir "$home/mute" && ln -s "$build/hutch-fake-machine" "$home/mute/" && ln -s /bin/false "$home/mute/hutch-guest"
+mkdir "$home/mute" && ln -s "$build/hutch-fake-machine" "$home/mute/"
+printf '#!/bin/sh\nexec sleep 600\n' >"$home/mute/hutch-guest" && chmod +x "$home/mute/hutch-guest"
 stop_daemon
 start_daemon HUTCH_FAKE_GUEST="$home/mute/hutch-guest" HUTCH_BOOT_LIMIT=3
 out=$(api POST /v1/projects -d "{\"name\":\"six\",\"memory\":268435456,\"cpus\":1,\"repos\":[\"$home/code\"]}")

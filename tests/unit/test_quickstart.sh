@@ -17,7 +17,7 @@ is() {
 long="one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
 is "a pipe gets the line as it is" "$long" "$(say "$long" | cat)"
 if command -v script >/dev/null; then
-    shown=$(script -qec "stty cols 40; . '$srcdir/tests/lib/host.sh'; say '$long'" /dev/null </dev/null | tr -d '\r')
+    shown=$(SHELL=/bin/bash script -qec "stty cols 40; . '$srcdir/tests/lib/host.sh'; say '$long'" /dev/null </dev/null | tr -d '\r')
     is "a terminal gets lines that fit" 0 "$(awk 'length($0) > 40' <<<"$shown" | wc -l)"
     is "broken between words, none lost" "$long" "$(tr '\n' ' ' <<<"$shown" | tr -s ' ' | sed 's/ $//')"
 fi
