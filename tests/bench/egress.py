@@ -85,7 +85,7 @@ class Card:
     def __init__(self, peer, port):
         self.peer, self.port = peer, port
         # What hutch-guest does to the network of its own machines is not for this one.
-        peer.execute("/bin/sh", "-c", "systemctl stop hutch-guest; nft flush ruleset; ip rule | grep -q 'lookup local' ; "
+        peer.execute("/bin/sh", "-c", "systemctl stop hutch-guest; nft flush ruleset; modprobe virtio_net; udevadm settle; "
                      "card=$(ls /sys/class/net | grep -v -e lo -e dummy | head -n1); ip addr add 10.0.2.15/24 dev $card; ip link set $card up; "
                      "ip route replace default via 10.0.2.2 dev $card")
         peer.put(os.path.join(BUILD, "tests/bench/net_client"), CLIENT)
