@@ -137,14 +137,7 @@ const struct verb verb_host_port_add = {
 
 static int run_rm(const struct args *args, struct error **err)
 {
-    const char *word = args_word(args, args->word_count - 1);
-    autofree char *encoded = json_url_encode(word, strlen(word));
-    autofree char *suffix = xasprintf("/host-ports/%s", encoded);
-    auto(client) struct client *client = NULL;
-    autofree char *path = NULL;
-    int rc = project_begin(args, 1, suffix, &client, &path, err);
-
-    return rc < 0 ? rc : client_call(client, "DELETE", path, NULL, NULL, err);
+    return project_delete_part(args, "host-ports", "", err);
 }
 
 const struct verb verb_host_port_rm = {

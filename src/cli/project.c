@@ -60,6 +60,19 @@ int project_begin(const struct args *args, size_t needs, const char *suffix, str
     return rc;
 }
 
+int project_delete_part(const struct args *args, const char *collection, const char *query,
+                        struct error **err)
+{
+    const char *word = args_word(args, args->word_count - 1);
+    autofree char *encoded = json_url_encode(word, strlen(word));
+    autofree char *suffix = xasprintf("/%s/%s%s", collection, encoded, query);
+    auto(client) struct client *client = NULL;
+    autofree char *path = NULL;
+    int rc = project_begin(args, 1, suffix, &client, &path, err);
+
+    return rc < 0 ? rc : client_call(client, "DELETE", path, NULL, NULL, err);
+}
+
 int project_show(struct client *client, const char *name, json_t **ret_project, struct error **err)
 {
     autofree char *path = project_path(name, "%s", "");

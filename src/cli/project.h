@@ -18,6 +18,10 @@ int project_thaw(struct client *client, const char *name, struct error **err);
  * the verb needs, else by this folder. The path with its (encoded) suffix; the caller frees. */
 int project_begin(const struct args *args, size_t needs, const char *suffix, struct client **ret_client,
                   char **ret_path, struct error **err);
+/* For verbs that take one thing, named by the last word, out of a project's "rules", "host-ports", ….
+ * query: "" or "?…". */
+int project_delete_part(const struct args *args, const char *collection, const char *query,
+                        struct error **err);
 /* The project as GET gives it. */
 int project_show(struct client *client, const char *name, json_t **ret_project, struct error **err);
 /* The line that an emulated machine needs, and its way out; NULL when it is not emulated. */

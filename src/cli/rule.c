@@ -156,14 +156,7 @@ const struct verb verb_rule_add = {
 
 static int run_rm(const struct args *args, struct error **err)
 {
-    const char *word = args_word(args, args->word_count - 1);
-    autofree char *encoded = json_url_encode(word, strlen(word));
-    autofree char *suffix = xasprintf("/rules/%s%s", encoded, args_has(args, "all") ? "?all=1" : "");
-    auto(client) struct client *client = NULL;
-    autofree char *path = NULL;
-    int rc = project_begin(args, 1, suffix, &client, &path, err);
-
-    return rc < 0 ? rc : client_call(client, "DELETE", path, NULL, NULL, err);
+    return project_delete_part(args, "rules", args_has(args, "all") ? "?all=1" : "", err);
 }
 
 static const struct option_spec rm_options[] = {{"all", 0, NULL, N_("out of the rules of all projects")},

@@ -73,9 +73,8 @@ struct preset {
 int preset_load(const struct paths *paths, const char *name, struct preset **ret_preset, struct error **err);
 void preset_free(struct preset *preset);
 AUTO_DEFINE(preset, struct preset *, preset_free);
-/* NULL-ended list of names, sorted, each once. preset_names_free frees. */
+/* NULL-ended list of names, sorted, each once. names_free frees. */
 char **preset_names(const struct paths *paths);
-void preset_names_free(char **names);
 
 /* Adds an item to the list of its effect, makes list, section and file if there are none, and leaves every
  * other byte as it is. The file is replaced whole or not at all. ERROR_EXISTS if the very item stands there;

@@ -4,7 +4,9 @@
 #include "base/text.h"
 #include "base/words.h"
 
+#include <dirent.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* `hutch demo` is no exception that confuses: it works in the project of that name, which quickstart makes.
@@ -127,4 +129,52 @@ char *name_from(const char *path_or_url)
         name[used++] = c;
     }
     return used ? xstrndup(name, used) : NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_names(const char *what, const char *folder, char ***names, size_t *count)
+{
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return;
+    const struct dirent *entry;
+    while ((entry = readdir(dir))) {
+        size_t len = strlen(entry->d_name);
+        if (len < 5 || strcmp(entry->d_name + len - 4, ".ini") != 0)
+            continue;
+        autofree char *name = xstrndup(entry->d_name, len - 4);
+        if (name_check(what, name, NULL) < 0)
+            continue;
+        *names = xrealloc(*names, *count + 2, sizeof(char *));
+        (*names)[(*count)++] = steal(&name);
+    }
+    closedir(dir);
+}
+
+char **names_of_files(const char *what, const char *const *folders)
+{
+    char **names = xnewn(char *, 1);
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; folders[i]; i++)
+        add_names(what, folders[i], &names, &count);
+    qsort(names, count, sizeof(char *), compare);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && !strcmp(names[kept - 1], names[i]))
+            free(names[i]);
+        else
+            names[kept++] = names[i];
+    }
+    names[kept] = NULL;
+    return names;
+}
+
+void names_free(char **names)
+{
+    for (size_t i = 0; names && names[i]; i++)
+        free(names[i]);
+    free(names);
 }

@@ -16,5 +16,9 @@ char *name_from(const char *path_or_url);
 /* The verbs that cannot be projects' names (NULL-ended, sorted); the command line's table is tested against
  * it. */
 extern const char *const name_verbs[];
+/* The names of the NAME.ini files in the folders (NULL-ended; one that is not there has none), sorted, each
+ * once, NULL-ended; what has no name of that form is passed over. names_free frees. */
+char **names_of_files(const char *what, const char *const *folders);
+void names_free(char **names);
 
 #endif

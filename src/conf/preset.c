@@ -7,7 +7,6 @@
 #include "conf/egress_internal.h"
 #include "conf/names.h"
 
-#include <dirent.h>
 #include <string.h>
 
 void preset_free(struct preset *preset)
@@ -36,7 +35,7 @@ static int not_found(const struct paths *paths, const char *name, struct error *
     else if (err)
         error_hint(err, "there are: %s", *list ? list : "none");
     buf_finish(&all);
-    preset_names_free(names);
+    names_free(names);
     return -ERROR_NOT_FOUND;
 }
 
@@ -83,51 +82,9 @@ int preset_load(const struct paths *paths, const char *name, struct preset **ret
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void add_names(const char *place, char ***names, size_t *count)
-{
-    autofree char *folder = file_join(place, "presets");
-    DIR *dir = opendir(folder);
-    if (!dir)
-        return;
-    const struct dirent *entry;
-    while ((entry = readdir(dir))) {
-        size_t len = strlen(entry->d_name);
-        if (len < 5 || strcmp(entry->d_name + len - 4, ".ini") != 0)
-            continue;
-        autofree char *name = xstrndup(entry->d_name, len - 4);
-        if (name_check("preset", name, NULL) < 0)
-            continue;
-        *names = xrealloc(*names, *count + 2, sizeof(char *));
-        (*names)[(*count)++] = steal(&name);
-    }
-    closedir(dir);
-}
-
 char **preset_names(const struct paths *paths)
 {
-    char **names = xnewn(char *, 1);
-    size_t count = 0, kept = 0;
-    add_names(paths->config, &names, &count);
-    add_names(paths->templates, &names, &count);
-    qsort(names, count, sizeof(char *), compare);
-    for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && !strcmp(names[kept - 1], names[i]))
-            free(names[i]);
-        else
-            names[kept++] = names[i];
-    }
-    names[kept] = NULL;
-    return names;
-}
-
-void preset_names_free(char **names)
-{
-    for (size_t i = 0; names && names[i]; i++)
-        free(names[i]);
-    free(names);
+    autofree char *own = file_join(paths->config, "presets");
+    autofree char *shipped = file_join(paths->templates, "presets");
+    return names_of_files("preset", (const char *const[]){own, shipped, NULL});
 }

@@ -8,7 +8,6 @@
 #include "conf/ini.h"
 #include "conf/names.h"
 
-#include <dirent.h>
 #include <openssl/evp.h>
 #include <string.h>
 
@@ -215,7 +214,7 @@ static int not_found(const struct paths *paths, const char *name, struct error *
     else
         error_hint(err, "there are: %s", *list ? list : "none");
     buf_finish(&all);
-    template_names_free(names);
+    names_free(names);
     return -ERROR_NOT_FOUND;
 }
 
@@ -250,52 +249,8 @@ int template_load(const struct paths *paths, const char *name, struct template *
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Adds the names of the folder's *.ini files. */
-static void add_names(const char *folder, char ***names, size_t *count)
-{
-    DIR *dir = opendir(folder);
-    if (!dir)
-        return;
-    const struct dirent *entry;
-    while ((entry = readdir(dir))) {
-        size_t len = strlen(entry->d_name);
-        if (len < 5 || strcmp(entry->d_name + len - 4, ".ini") != 0)
-            continue;
-        autofree char *name = xstrndup(entry->d_name, len - 4);
-        if (name_check("template", name, NULL) < 0)
-            continue;
-        *names = xrealloc(*names, *count + 2, sizeof(char *));
-        (*names)[(*count)++] = steal(&name);
-    }
-    closedir(dir);
-}
-
 char **template_names(const struct paths *paths)
 {
-    char **names = xnewn(char *, 1);
-    size_t count = 0, kept = 0;
     autofree char *own = file_join(paths->config, "templates");
-    add_names(own, &names, &count);
-    add_names(paths->templates, &names, &count);
-    qsort(names, count, sizeof(char *), compare);
-    for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && !strcmp(names[kept - 1], names[i]))
-            free(names[i]);
-        else
-            names[kept++] = names[i];
-    }
-    names[kept] = NULL;
-    return names;
-}
-
-void template_names_free(char **names)
-{
-    for (size_t i = 0; names && names[i]; i++)
-        free(names[i]);
-    free(names);
+    return names_of_files("template", (const char *const[]){own, paths->templates, NULL});
 }

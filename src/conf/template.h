@@ -44,8 +44,7 @@ int template_load(const struct paths *paths, const char *name, struct template *
                   struct error **err);
 void template_free(struct template *template);
 AUTO_DEFINE(template, struct template *, template_free);
-/* NULL-ended list of names, sorted, each once. template_names_free frees. */
+/* NULL-ended list of names, sorted, each once. names_free frees. */
 char **template_names(const struct paths *paths);
-void template_names_free(char **names);
 
 #endif

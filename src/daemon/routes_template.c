@@ -1,6 +1,7 @@
 /* Routes of templates and their bases. */
 #include "base/alloc.h"
 #include "base/text.h"
+#include "conf/names.h"
 #include "conf/template.h"
 #include "daemon/server.h"
 #include "image/image.h"
@@ -113,7 +114,7 @@ static void list_templates(const struct request *request, json_t *body)
             line = json_pack("{s:s, s:b, s:s}", "name", names[i], "built", 0, "failure", err->message);
         json_writer_line(writer, line);
     }
-    template_names_free(names);
+    names_free(names);
     json_writer_end(writer);
 }
 

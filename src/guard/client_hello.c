@@ -1,6 +1,7 @@
 #include "guard/client_hello.h"
 
 #include "base/alloc.h"
+#include "guard/bytes.h"
 
 #include <string.h>
 
@@ -17,36 +18,6 @@ enum extension {
     EXTENSION_ECH = 0xfe0d,
     EXTENSION_ESNI = 0xffce, /* what ECH was in its drafts */
 };
-
-/* A part of the message that is read from the front; it never reaches beyond its end. */
-struct reader {
-    const uint8_t *at;
-    size_t left;
-};
-
-static bool take_number(struct reader *in, unsigned bytes, size_t *ret)
-{
-    if (in->left < bytes)
-        return false;
-    *ret = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        *ret = *ret << 8 | in->at[i];
-    in->at += bytes;
-    in->left -= bytes;
-    return true;
-}
-
-/* A vector with its length in front. */
-static bool take_vector(struct reader *in, unsigned bytes, struct reader *ret)
-{
-    size_t len;
-    if (!take_number(in, bytes, &len) || len > in->left)
-        return false;
-    *ret = (struct reader){in->at, len};
-    in->at += len;
-    in->left -= len;
-    return true;
-}
 
 void client_hello_init(struct client_hello *hello)
 {
@@ -71,7 +42,7 @@ static bool is_label_byte(uint8_t byte)
 }
 
 /* Copies a server name in lower case if it is one. */
-static bool copy_name(const struct reader *name, char out[CLIENT_HELLO_NAME_MAX + 1])
+static bool copy_name(const struct bytes *name, char out[CLIENT_HELLO_NAME_MAX + 1])
 {
     size_t label = 0;
     if (name->left == 0 || name->left > CLIENT_HELLO_NAME_MAX)
@@ -93,14 +64,14 @@ static bool copy_name(const struct reader *name, char out[CLIENT_HELLO_NAME_MAX 
     return label > 0;
 }
 
-static bool read_sni(struct client_hello *hello, struct reader body)
+static bool read_sni(struct client_hello *hello, struct bytes body)
 {
-    struct reader list, name;
-    size_t type;
+    struct bytes list, name;
+    uint32_t type;
     if (hello->has_sni)
         return refuse(hello, GUARD_SNI_TWICE);
-    if (!take_vector(&body, 2, &list) || body.left > 0 || !take_number(&list, 1, &type) ||
-        !take_vector(&list, 2, &name))
+    if (!bytes_vector(&body, 2, &list) || body.left > 0 || !bytes_number(&list, 1, &type) ||
+        !bytes_vector(&list, 2, &name))
         return refuse(hello, GUARD_TLS_MALFORMED);
     if (list.left > 0)
         return refuse(hello, GUARD_SNI_TWICE);
@@ -110,13 +81,13 @@ static bool read_sni(struct client_hello *hello, struct reader body)
     return true;
 }
 
-static bool read_alpn(struct client_hello *hello, struct reader body)
+static bool read_alpn(struct client_hello *hello, struct bytes body)
 {
-    struct reader list, name;
-    if (hello->alpn_count > 0 || !take_vector(&body, 2, &list) || body.left > 0 || list.left == 0)
+    struct bytes list, name;
+    if (hello->alpn_count > 0 || !bytes_vector(&body, 2, &list) || body.left > 0 || list.left == 0)
         return refuse(hello, GUARD_TLS_MALFORMED);
     while (list.left > 0) {
-        if (!take_vector(&list, 1, &name) || name.left == 0)
+        if (!bytes_vector(&list, 1, &name) || name.left == 0)
             return refuse(hello, GUARD_TLS_MALFORMED);
         if (hello->alpn_count++ >= CLIENT_HELLO_ALPN_MAX)
             continue;
@@ -138,14 +109,14 @@ static bool is_grease(size_t value)
     return (value & 0x0f0f) == 0x0a0a && (value >> 8) == (value & 0xff);
 }
 
-static bool read_versions(struct client_hello *hello, struct reader body)
+static bool read_versions(struct client_hello *hello, struct bytes body)
 {
-    struct reader list;
-    size_t version;
-    if (hello->version_count > 0 || !take_vector(&body, 1, &list) || body.left > 0 || list.left < 2)
+    struct bytes list;
+    uint32_t version;
+    if (hello->version_count > 0 || !bytes_vector(&body, 1, &list) || body.left > 0 || list.left < 2)
         return refuse(hello, GUARD_TLS_MALFORMED);
     while (list.left > 0) {
-        if (!take_number(&list, 2, &version))
+        if (!bytes_number(&list, 2, &version))
             return refuse(hello, GUARD_TLS_MALFORMED);
         if (!is_grease(version) && hello->version_count < CLIENT_HELLO_VERSIONS_MAX)
             hello->versions[hello->version_count++] = (uint16_t)version;
@@ -153,7 +124,7 @@ static bool read_versions(struct client_hello *hello, struct reader body)
     return hello->version_count > 0 || refuse(hello, GUARD_TLS_MALFORMED);
 }
 
-static bool read_extension(struct client_hello *hello, size_t type, struct reader body)
+static bool read_extension(struct client_hello *hello, uint32_t type, struct bytes body)
 {
     switch (type) {
     case EXTENSION_SNI:
@@ -172,23 +143,23 @@ static bool read_extension(struct client_hello *hello, size_t type, struct reade
 }
 
 /* The whole message without its header. */
-static bool read_message(struct client_hello *hello, struct reader in)
+static bool read_message(struct client_hello *hello, struct bytes in)
 {
-    struct reader session, ciphers, compressions, extensions, body;
-    size_t version, type;
-    if (!take_number(&in, 2, &version) || version >> 8 != 3 || in.left < 32)
+    struct bytes session, ciphers, compressions, extensions, body;
+    uint32_t version, type;
+    if (!bytes_number(&in, 2, &version) || version >> 8 != 3 || in.left < 32)
         return refuse(hello, GUARD_TLS_MALFORMED);
     in.at += 32; /* random */
     in.left -= 32;
-    if (!take_vector(&in, 1, &session) || session.left > 32 || !take_vector(&in, 2, &ciphers) ||
-        ciphers.left < 2 || ciphers.left % 2 != 0 || !take_vector(&in, 1, &compressions) ||
+    if (!bytes_vector(&in, 1, &session) || session.left > 32 || !bytes_vector(&in, 2, &ciphers) ||
+        ciphers.left < 2 || ciphers.left % 2 != 0 || !bytes_vector(&in, 1, &compressions) ||
         compressions.left == 0)
         return refuse(hello, GUARD_TLS_MALFORMED);
     if (in.left > 0) {
-        if (!take_vector(&in, 2, &extensions) || in.left > 0)
+        if (!bytes_vector(&in, 2, &extensions) || in.left > 0)
             return refuse(hello, GUARD_TLS_MALFORMED);
         while (extensions.left > 0) {
-            if (!take_number(&extensions, 2, &type) || !take_vector(&extensions, 2, &body))
+            if (!bytes_number(&extensions, 2, &type) || !bytes_vector(&extensions, 2, &body))
                 return refuse(hello, GUARD_TLS_MALFORMED);
             if (!read_extension(hello, type, body))
                 return false;
@@ -248,8 +219,8 @@ static bool read_records(struct client_hello *hello)
 {
     const uint8_t *raw = buf_data(&hello->raw);
     if (hello->raw.len == RECORD_HEADER + hello->message_len)
-        return read_message(hello, (struct reader){raw + RECORD_HEADER + MESSAGE_HEADER,
-                                                   hello->message_len - MESSAGE_HEADER});
+        return read_message(
+            hello, (struct bytes){raw + RECORD_HEADER + MESSAGE_HEADER, hello->message_len - MESSAGE_HEADER});
     autofree uint8_t *message = xcalloc(hello->message_len, 1);
     size_t len = 0;
     for (size_t at = 0; at < hello->raw.len;) {
@@ -258,7 +229,7 @@ static bool read_records(struct client_hello *hello)
         len += n;
         at += RECORD_HEADER + n;
     }
-    return read_message(hello, (struct reader){message + MESSAGE_HEADER, len - MESSAGE_HEADER});
+    return read_message(hello, (struct bytes){message + MESSAGE_HEADER, len - MESSAGE_HEADER});
 }
 
 /* How many bytes are needed until the next decision: the rest of a header or of a record. False when refused.

@@ -1,5 +1,7 @@
 #include "guard/dns.h"
 
+#include "guard/bytes.h"
+
 #include <string.h>
 
 #define HEADER_LEN 12
@@ -11,30 +13,12 @@
 enum { FLAG_QR = 0x8000, FLAG_TC = 0x0200, FLAG_RD = 0x0100, FLAG_RA = 0x0080, FLAG_CD = 0x0010 };
 enum { OPT_DO = 0x8000 };
 
-/* The message, read from the front. */
-struct reader {
-    const uint8_t *at;
-    size_t left;
-};
-
-static bool take(struct reader *in, unsigned bytes, uint32_t *ret)
-{
-    if (in->left < bytes)
-        return false;
-    *ret = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        *ret = *ret << 8 | in->at[i];
-    in->at += bytes;
-    in->left -= bytes;
-    return true;
-}
-
 /* The labels of a question as text. A byte that would change the meaning of the text is refused. */
-static bool take_name(struct reader *in, struct dns_query *query)
+static bool take_name(struct bytes *in, struct dns_query *query)
 {
     for (;;) {
         uint32_t len;
-        if (!take(in, 1, &len))
+        if (!bytes_number(in, 1, &len))
             return false;
         if (len == 0)
             return true;
@@ -52,11 +36,11 @@ static bool take_name(struct reader *in, struct dns_query *query)
     }
 }
 
-static bool take_question(struct reader *in, struct dns_query *query)
+static bool take_question(struct bytes *in, struct dns_query *query)
 {
     const uint8_t *from = in->at;
     uint32_t type, class;
-    if (!take_name(in, query) || !take(in, 2, &type) || !take(in, 2, &class))
+    if (!take_name(in, query) || !bytes_number(in, 2, &type) || !bytes_number(in, 2, &class))
         return false;
     query->type = (uint16_t)type;
     query->class = (uint16_t) class;
@@ -66,15 +50,15 @@ static bool take_question(struct reader *in, struct dns_query *query)
 }
 
 /* The one OPT that may follow; its options are not looked at, but must fill it. */
-static bool take_opt(struct reader *in, struct dns_query *query)
+static bool take_opt(struct bytes *in, struct dns_query *query)
 {
     uint32_t name, type, size, code, version, flags, len, option, option_len;
-    if (!take(in, 1, &name) || name != 0 || !take(in, 2, &type) || type != TYPE_OPT || !take(in, 2, &size) ||
-        !take(in, 1, &code) || !take(in, 1, &version) || !take(in, 2, &flags) || !take(in, 2, &len) ||
-        len != in->left)
+    if (!bytes_number(in, 1, &name) || name != 0 || !bytes_number(in, 2, &type) || type != TYPE_OPT ||
+        !bytes_number(in, 2, &size) || !bytes_number(in, 1, &code) || !bytes_number(in, 1, &version) ||
+        !bytes_number(in, 2, &flags) || !bytes_number(in, 2, &len) || len != in->left)
         return false;
     while (in->left > 0) {
-        if (!take(in, 2, &option) || !take(in, 2, &option_len) || option_len > in->left)
+        if (!bytes_number(in, 2, &option) || !bytes_number(in, 2, &option_len) || option_len > in->left)
             return false;
         in->at += option_len;
         in->left -= option_len;
@@ -94,18 +78,18 @@ static enum dns_verdict fail(struct dns_query *query, enum dns_rcode rcode)
 
 enum dns_verdict dns_parse(const uint8_t *data, size_t len, struct dns_query *ret_query)
 {
-    struct reader in = {data, len};
+    struct bytes in = {data, len};
     struct dns_query *query = ret_query;
     uint32_t id, flags, questions, answers, authorities, additional;
     if (len < HEADER_LEN || (data[2] & 0x80))
         return DNS_DROP;
     memset(query, 0, sizeof(*query));
-    take(&in, 2, &id);
-    take(&in, 2, &flags);
-    take(&in, 2, &questions);
-    take(&in, 2, &answers);
-    take(&in, 2, &authorities);
-    take(&in, 2, &additional);
+    bytes_number(&in, 2, &id);
+    bytes_number(&in, 2, &flags);
+    bytes_number(&in, 2, &questions);
+    bytes_number(&in, 2, &answers);
+    bytes_number(&in, 2, &authorities);
+    bytes_number(&in, 2, &additional);
     query->id = (uint16_t)id;
     query->flags = (uint16_t)flags;
     if (flags >> 11 & 0xf)

@@ -1,7 +1,7 @@
 # Parsers whose job is to say no: of base alone, so that the confined process can have them.
 noinst_LIBRARIES += libguard.a
 libguard_a_SOURCES = \
-	%D%/reason.c %D%/reason.h %D%/reason.def \
+	%D%/bytes.h %D%/reason.c %D%/reason.h %D%/reason.def \
 	%D%/client_hello.c %D%/client_hello.h \
 	%D%/path.c %D%/path.h %D%/authority.c %D%/authority.h \
 	%D%/http_head.c %D%/http_head.h %D%/http_body.c %D%/http_body.h %D%/http_guard.c %D%/http_guard.h \

@@ -3,6 +3,7 @@
 #include "test_base_scratch.h"
 
 #include "conf/egress.h"
+#include "conf/names.h"
 #include "policy/rule.h"
 
 #include <sys/stat.h>
@@ -234,7 +235,7 @@ static void presets_that_come_along(void **state)
                 assert_int_equal(rule->uploads, UPLOADS_YES);
         }
     }
-    preset_names_free(names);
+    names_free(names);
 }
 
 static void presets_of_the_user_come_first(void **state)

@@ -1,6 +1,7 @@
 /* Templates: whose file is read, what is refused, and what the digest covers. */
 #include "test_base_scratch.h"
 
+#include "conf/names.h"
 #include "conf/template.h"
 
 #include <sys/stat.h>
@@ -95,7 +96,7 @@ static void missing_ones_offer_the_nearest(void **state)
     assert_string_equal(names[0], "debian-12");
     assert_string_equal(names[2], "mine");
     assert_null(names[3]);
-    template_names_free(names);
+    names_free(names);
 }
 
 static void bad_values_name_their_place(void **state)
