@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "daemon/alone.h"
 #include "daemon/git_out.h"
 #include "repo/git.h"
 #include "wire/json.h"
@@ -19,14 +20,6 @@
 #define ABOUT_MAX 65536
 #define NAMED_MAX 1000
 
-static bool mirror_has(const char *folder, const char *commit)
-{
-    const char *args[] = {"rev-list", "--max-count=1", commit, "--not", "--alternate-refs", NULL};
-    autofree char *out = NULL;
-
-    return git_own(folder, args, NULL, &out, NULL) == 0 && !*out;
-}
-
 /* ---- naming ---- */
 
 static void today(char ret[16])
@@ -38,10 +31,11 @@ static void today(char ret[16])
     strftime(ret, 16, "%Y-%m-%d", &tm);
 }
 
-/* Names what is below a prefix and not in the mirror. */
-static int name_below(const char *folder, const char *id, const char *prefix, size_t *count,
+/* Names what is below a prefix and nowhere else. */
+static int name_below(const struct known *known, const char *id, const char *prefix, size_t *count,
                       struct error **err)
 {
+    const char *folder = known->quarantine;
     struct quarantine_ref *refs = NULL;
     size_t found = 0;
     char date[16];
@@ -49,7 +43,7 @@ static int name_below(const char *folder, const char *id, const char *prefix, si
 
     today(date);
     for (size_t i = 0; i < found && rc == 0 && *count < NAMED_MAX; i++) {
-        if (mirror_has(folder, refs[i].commit))
+        if (known_has(known, refs[i].commit))
             continue;
         autofree char *name = xasprintf("refs/lost/%s/%s/%s", date, id, refs[i].name + strlen("refs/"));
         if (!git_ref_ok(name))
@@ -75,23 +69,23 @@ static void stand_alone(const char *folder)
         unlink(alternates);
 }
 
-static int name_repo(struct daemon *daemon, const struct record *r, const char *repo, size_t *count,
+static int name_repo(struct daemon *daemon, const struct record *r, const struct repo_row *row, size_t *count,
                      struct error **err)
 {
-    autofree char *folder = git_out_folder(daemon, r->id, repo), *head = file_join(folder, "HEAD");
+    autofree char *folder = git_out_folder(daemon, r->id, row->name), *head = file_join(folder, "HEAD");
     autofree char *lock_path = xasprintf("%s.lock", folder);
     autoclose int lock = -1;
+    static const char *const prefixes[] = {"refs/work/", "refs/guest/", "refs/pushes/"};
     size_t before = *count;
+    struct known known;
 
     if (!file_exists(head))
         return 0;
+    alone_known(daemon, r, row, &known);
     int rc = fd_lock_file(lock_path, true, true, &lock, err);
-    if (rc == 0)
-        rc = name_below(folder, r->id, "refs/work/", count, err);
-    if (rc == 0)
-        rc = name_below(folder, r->id, "refs/guest/", count, err);
-    if (rc == 0)
-        rc = name_below(folder, r->id, "refs/pushes/", count, err);
+    for (size_t i = 0; i < countof(prefixes) && rc == 0; i++)
+        rc = name_below(&known, r->id, prefixes[i], count, err);
+    known_finish(&known);
     if (rc == 0 && *count > before)
         stand_alone(folder);
     return rc;
@@ -126,7 +120,7 @@ void git_lost_name(struct daemon *daemon, struct job *job, const struct record *
                      err->message);
         json_decref(result);
         error_free(steal(&err));
-        if (name_repo(daemon, r, r->repos[i].name, ret_count, &err) < 0)
+        if (name_repo(daemon, r, &r->repos[i], ret_count, &err) < 0)
             job_warn(job, "what %s has of %s is not kept: %s", r->name, r->repos[i].name, err->message);
     }
 }

@@ -8,7 +8,7 @@
 #define GIT_LOST_DAYS 30
 
 /* Before a removal that gives up work: fetches what the machine alone has, as far as it answers, and names
- * what the mirror has not. What cannot be had is said by job_warn. *ret_count: refs that were named. [job
+ * what exists nowhere else. What cannot be had is said by job_warn. *ret_count: refs that were named. [job
  * threads] */
 void git_lost_name(struct daemon *daemon, struct job *job, const struct record *record, size_t *ret_count);
 /* Moves quarantines in which something is named away from the project's folder. Again after any interruption.

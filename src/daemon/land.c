@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "daemon/git_out.h"
 #include "daemon/inbox.h"
+#include "repo/known.h"
 #include "repo/land.h"
 #include "review/review.h"
 #include "wire/json.h"
@@ -386,6 +387,8 @@ static int land_it(struct landing *landing, char **ret_url, struct error **err)
     /* what changes the user's repository is on record before it is done */
     if (rc == 0)
         rc = daemon_note(landing->daemon, landing->id, "git.land", subject, err);
+    if (rc == 0)
+        rc = known_note(landing->quarantine, landing->repository, err);
     if (rc == 0)
         rc = land_branch(&land, on_progress, landing->job, err);
     if (rc == 0 && push)

@@ -1,6 +1,6 @@
 noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
-	%D%/attach.c %D%/boot_wait.c %D%/clock.c %D%/clock.h %D%/code_in.c %D%/console.c %D%/console.h \
+	%D%/alone.c %D%/alone.h %D%/attach.c %D%/boot_wait.c %D%/clock.c %D%/clock.h %D%/code_in.c %D%/console.c %D%/console.h \
 	%D%/create.c %D%/create.h %D%/daemon.c %D%/daemon.h %D%/doctor.c %D%/doctor.h %D%/events.c %D%/events.h \
 	%D%/git_out.c %D%/git_out.h %D%/git_lost.c %D%/git_lost.h %D%/git_list.c %D%/routes_git.c %D%/git_asked.c %D%/git_asked.h %D%/git_push.c %D%/git_stream.c \
 	%D%/exec_end.c %D%/exec_end.h %D%/freeze.c %D%/freeze.h %D%/host.c %D%/host.h \
@@ -42,8 +42,8 @@ tests_unit_test_daemon_project_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_project_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 # hutchd with the fake host and the real hutch-guest.
-dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh
-TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh
+dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh
+TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh
 
 dist_man_MANS += doc/hutchd.8
 EXTRA_DIST += %D%/hutchd.service.in

@@ -1,9 +1,7 @@
 /* rm: nothing of a project stays, and what was begun is finished after any interruption. */
 #include "base/alloc.h"
-#include "base/fd.h"
 #include "base/file.h"
-#include "base/text.h"
-#include "base/units.h"
+#include "daemon/alone.h"
 #include "daemon/git_lost.h"
 #include "daemon/inbox.h"
 #include "daemon/machine.h"
@@ -12,96 +10,6 @@
 #include "wire/json.h"
 
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#define CHECK_MS    60000
-#define LIST_MS     10000
-#define LIST_MAX    4096 /* bytes that the script below prints at most, about */
-#define WORK_STATUS 10   /* of the script: there is work that exists nowhere else */
-
-/* What a work tree ($1) holds that did not come in with commit $2 (may be empty): commits on branches and
- * on none, stashes, files that are not committed. What was pushed inside the machine counts too: its bare
- * repository goes with it. What it prints is for a person alone; a git that fails is no proof of anything. */
-static const char work_script[] =
-    "[ -e \"$1\" ] || exit 0\n"
-    "cd \"$1\" || exit 1\n"
-    "found=0 items=0\n"
-    "say() {\n"
-    "    found=10 items=$((items + 1))\n"
-    "    [ $items -le 12 ] || return 0\n"
-    "    [ $items = 1 ] || printf '; '\n"
-    "    printf '%.250s' \"$1\"\n"
-    "}\n"
-    "heads=$(git for-each-ref --format='%(refname)' refs/heads) || exit 1\n"
-    "for ref in $heads; do\n"
-    "    n=$(git rev-list --count \"$ref\" ${2:+--not \"$2\"}) || exit 1\n"
-    "    [ \"$n\" = 0 ] || say \"commits on branch ${ref#refs/heads/} ($n)\"\n"
-    "done\n"
-    "if git rev-parse -q --verify HEAD >/dev/null; then\n"
-    "    n=$(git rev-list --count HEAD --not --branches ${2:+\"$2\"}) || exit 1\n"
-    "    [ \"$n\" = 0 ] || say \"commits on no branch ($n)\"\n"
-    "fi\n"
-    "list=$(git stash list) || exit 1\n"
-    "[ -z \"$list\" ] || say \"stashes ($(printf '%s\\n' \"$list\" | wc -l))\"\n"
-    "list=$(git status --porcelain) || exit 1\n"
-    "[ -z \"$list\" ] ||\n"
-    "    say \"files not committed ($(printf '%s\\n' \"$list\" | wc -l)):$(printf '%s\\n' \"$list\" | head "
-    "-n5 |\n"
-    "        cut -c4-43 | sed 's/^/ /' | tr -d '\\n')\"\n"
-    "exit $found\n";
-
-/* What the script printed, as safe text; empty if that cannot be had. Caller frees. */
-static char *read_list(struct work *work, const char *session)
-{
-    autofree char *path = xasprintf("/v1/sessions/%s/stdout", session);
-    struct guest_call call = {
-        .op = GUEST_OP_READ, .port = PORT_BULK, .flags = WCALL_STREAM_OUT, .path = path, .stream = -1};
-    char bytes[LIST_MAX];
-    size_t len = 0;
-    struct text text;
-    int fds[2];
-
-    if (fd_socketpair(SOCK_STREAM, false, fds, NULL) < 0)
-        return xstrdup("");
-    call.stream = fds[1];
-    guest_call_wait(work->daemon->guests, work->r.id, &call, LIST_MS, job_cancel_flag(work->job), NULL, NULL);
-    for (ssize_t n; len < sizeof(bytes); len += (size_t)n) {
-        n = recv(fds[0], bytes + len, sizeof(bytes) - len, MSG_DONTWAIT);
-        if (n <= 0)
-            break;
-    }
-    close(fds[0]);
-    text_init(&text, bytes, len, LIST_MAX, TEXT_DEFAULT);
-    return text.bytes;
-}
-
-/* Runs the script in one work tree. 1: there is work (what, in *ret_list, the caller's), 0: none. */
-static int look_for_work(struct work *work, const struct repo_row *row, char **ret_list, struct error **err)
-{
-    json_t *body = json_pack("{s:[s, s, s, s, s, s], s:s, s:s, s:i}", "argv", "sh", "-c", work_script, "sh",
-                             row->target, row->commit ? row->commit : "", "user", work->r.user, "label", "rm",
-                             "timeout_ms", CHECK_MS);
-    autofree char *wait = NULL, *forget = NULL;
-    struct wmsg_item item;
-    int rc;
-
-    require(body);
-    rc = machine_call(work, GUEST_OP_SESSION_START, "/v1/sessions", body, CHECK_MS, &item, err);
-    if (rc < 0)
-        return rc;
-    wait = xasprintf("/v1/sessions/%s/wait", item.u.session.id);
-    forget = xasprintf("/v1/sessions/%s", item.u.session.id);
-    rc = machine_call(work, GUEST_OP_SESSION_SHOW, wait, NULL, CHECK_MS, &item, err);
-    if (rc == 0 && item.u.session.exit_status == WORK_STATUS)
-        *ret_list = read_list(work, item.u.session.id);
-    machine_call(work, GUEST_OP_DELETE, forget, NULL, CHECK_MS, NULL, NULL);
-    if (rc < 0)
-        return rc;
-    if (item.u.session.exit_status != 0 && item.u.session.exit_status != WORK_STATUS)
-        return error_set(err, ERROR_GUEST, "git in it failed (%d)", (int)item.u.session.exit_status);
-    return item.u.session.exit_status == WORK_STATUS;
-}
 
 /* Refuses when work would be lost, or when nobody can say. A machine without repositories holds nothing that
  * was brought in. */
@@ -128,7 +36,7 @@ static int check_work(struct work *work, struct error **err)
             return error_hint(err, "`hutch start %s` first, or `hutch rm %s --discard-work`", r->name,
                               r->name);
         }
-        found = look_for_work(work, &r->repos[i], &list, &why);
+        found = alone_find(work, &r->repos[i], &list, &why);
         if (found == 0)
             continue;
         error_set(err, ERROR_WOULD_LOSE, "\"%s\" %s work that exists nowhere else, in \"%s\"%s%s", r->name,

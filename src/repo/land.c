@@ -266,6 +266,16 @@ int land_push(const struct land *land, repo_progress_fn progress, void *user, ch
     return 0;
 }
 
+bool land_contains(const char *repository, const char *commit)
+{
+    const char *args[] = {"for-each-ref", "--count=1", "--format=%(refname)", "--contains", commit,
+                          "refs/heads",   "refs/tags", "refs/remotes/origin", NULL};
+    const struct land land = {.repository = repository};
+    autofree char *found = ask(&land, args);
+
+    return found && *found;
+}
+
 int land_identity(const char *repository, char **ret_name, char **ret_mail, struct error **err)
 {
     static const char *const args[] = {"var", "GIT_COMMITTER_IDENT", NULL};

@@ -25,6 +25,8 @@ int land_branch(const struct land *land, repo_progress_fn progress, void *user, 
  * his own hooks for pushes run, as if he pushed. ret_url: where to, without a password; caller frees. */
 int land_push(const struct land *land, repo_progress_fn progress, void *user, char **ret_url,
               struct error **err);
+/* Whether a branch or a tag of that repository, or what it knows of its "origin", has the commit (hex). */
+bool land_contains(const char *repository, const char *commit);
 /* The user as git knows him in that repository. Callers free. ERROR_STATE: he has told git no name. */
 int land_identity(const char *repository, char **ret_name, char **ret_mail, struct error **err);
 

@@ -3,34 +3,10 @@
 # comes out too, a deletion is refused, the host's commits go in.
 # shellcheck source-path=SCRIPTDIR source=fake_lib.sh
 . "$(dirname "$0")/fake_lib.sh"
-for tool in git sqlite3; do
-    command -v $tool >/dev/null || { echo "1..0 # SKIP $tool is missing"; exit 77; }
-done
-export GIT_CONFIG_GLOBAL=$home/gitconfig GIT_CONFIG_NOSYSTEM=1
-printf '[user]\n\tname = a\n\temail = a@b.example\n[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n' >"$home/gitconfig"
-hutch=$build/hutch src=$home/shop tree=$home/tree
-in_tree() { timeout 120 "$hutch" exec box -w "$tree" -e "GIT_CONFIG_GLOBAL=$home/gitconfig" -e "HUTCH_GUEST_PROXY=$proxy" -- git "$@" 2>&1 </dev/null; }
-requests() { api GET /v1/requests | jq -r '[.kind,.subject,.class] | join("|")'; }
-quarantine() { git --git-dir "$home"/data/projects/*/quarantine/shop.git "$@"; }
+# shellcheck source=fake_git_lib.sh
+. "$(dirname "$0")/fake_git_lib.sh"
 
-git init -q "$src" && echo 1 >"$src/file" && git -C "$src" add -A && git -C "$src" commit -qm one
-start_daemon HUTCH_FAKE_NET=listen
-make_base
-up box >/dev/null
-id=$(api GET /v1/projects/box | jq -r .id)
-commit=$(git -C "$src" rev-parse HEAD)
-stop_daemon
-sqlite3 "$home/state/state.db" "UPDATE projects SET user='$(id -un)';
-    INSERT INTO repos SELECT id, 0, 'shop', '$src', NULL, 'refs/heads/main', '$commit', '$tree', 1 FROM projects"
-start_daemon HUTCH_FAKE_NET=listen
-guest_up() { [ "$(api GET /v1/projects/box | jq -r .guest.up)" = true ]; }
-ok "the machine is up" within 20 guest_up
-ports=$home/run/p/$id/g
-proxy=127.0.0.1:$(jq .proxy "$ports/net.json")
-bare=$ports/state/git/shop.git
-mkdir -p "$ports/state/git" "$ports/state/hooks"
-ln -sf "$build/hutch-guest" "$ports/state/hooks/update" && ln -sf "$build/hutch-guest" "$ports/state/hooks/post-receive"
-git clone -q --bare "$src" "$bare" && git clone -q "$bare" "$tree" && git -C "$tree" remote set-url origin hutch::shop
+git_project
 
 out=$(in_tree commit -q --allow-empty -m two && in_tree push origin HEAD:fix)
 like "a push is told to the host" 'remote: hutch has it, waiting for review as #1 \(refs/heads/fix\)' "$out"
@@ -110,9 +86,8 @@ is "git ls: each with its kind and what is new in it" "branch fix 1;branch late 
 like "  as a table" 'shop +branch +fix +1 ' "$("$hutch" git ls box)"
 git -C "$tree" commit -q --allow-empty -m more && git -C "$tree" push -q "$bare" HEAD:by-hand
 like "git fetch says what came, and what waits" 'refs/heads/by-hand waits for review as #[0-9]+' "$("$hutch" git fetch box)"
-gives() { local want=$2 got=0; output=$(timeout 200 "${@:3}" 2>&1 </dev/null) || got=$?; is "$1" "$want" "$got"; }
 gives "rm of work that is nowhere else: 7" 7 "$hutch" rm box --yes
-like "  listed" 'commits on branch.*stashes.*not committed' "$output"
+like "  listed" 'commits on branch.*not committed.*stashes' "$output"
 is "  and kept" run "$(state box)"
 is "nothing is lost yet" "" "$("$hutch" git ls --lost --json)"
 tip=$(git --git-dir "$bare" rev-parse late)
