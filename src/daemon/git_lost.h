@@ -29,6 +29,8 @@ extern const struct job_kind git_list_kind;      /* params: struct git_job_param
 extern const struct job_kind git_fetch_all_kind; /* params: struct git_job_params */
 extern const struct job_kind git_push_in_kind;   /* params: struct git_job_params */
 extern const struct job_kind git_lost_kind;      /* no params */
+/* git_pushes.c: a line for each push that is or was in the inbox, the newest first */
+extern const struct job_kind git_pushes_kind; /* params: struct git_job_params */
 struct git_job_params {
     char id[PROJECT_ID_MAX];
 };

@@ -329,11 +329,13 @@ static void answer_request(void *user)
     auto(error) struct error *err = NULL;
     if (!open)
         return;
+    autofree char *became = xasprintf(LAND_BECAME "%s", landing->branch);
     struct approval_answer answer = {.id = open->id,
                                      .nonce = open->nonce,
                                      .digest = open->digest,
                                      .allow = true,
                                      .scope = APPROVAL_ONCE,
+                                     .reason = became,
                                      .by = "hutch land"};
     answering = open->id;
     int rc = approval_answer(approval, &answer, &err);

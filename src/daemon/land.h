@@ -12,6 +12,9 @@ int land_find_quarantine(struct daemon *daemon, const char *id, const char *name
  * "pushed" (URL or null), "request" (of the push that this answers, or null)}. */
 extern const struct job_kind land_kind;
 
+/* Before the branch's name, in the reason of a request that a landing has answered. */
+#define LAND_BECAME "landed as "
+
 struct land_params {
     char id[PROJECT_ID_MAX];
     json_t *body; /* as POST …/git/land has it */

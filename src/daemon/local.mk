@@ -2,7 +2,7 @@ noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	%D%/alone.c %D%/alone.h %D%/attach.c %D%/boot_wait.c %D%/clock.c %D%/clock.h %D%/code_in.c %D%/console.c %D%/console.h \
 	%D%/create.c %D%/create.h %D%/daemon.c %D%/daemon.h %D%/doctor.c %D%/doctor.h %D%/events.c %D%/events.h \
-	%D%/git_out.c %D%/git_out.h %D%/git_lost.c %D%/git_lost.h %D%/git_list.c %D%/routes_git.c %D%/git_asked.c %D%/git_asked.h %D%/git_push.c %D%/git_stream.c \
+	%D%/git_out.c %D%/git_out.h %D%/git_lost.c %D%/git_lost.h %D%/git_list.c %D%/routes_git.c %D%/git_asked.c %D%/git_asked.h %D%/git_push.c %D%/git_pushes.c %D%/git_stream.c \
 	%D%/exec_end.c %D%/exec_end.h %D%/freeze.c %D%/freeze.h %D%/host.c %D%/host.h \
 	%D%/identity.c %D%/inbox.c %D%/inbox.h %D%/inbox_egress.c %D%/inbox_egress.h %D%/inbox_grants.c %D%/inbox_grants.h %D%/inbox_seen.c %D%/inbox_seen.h %D%/inbox_fields.c %D%/inbox_fields.h \
 	%D%/inbox_settings.c %D%/inbox_settings.h %D%/inbox_show.c %D%/inbox_show.h %D%/routes_request.c %D%/routes_review.c %D%/land.c %D%/land.h %D%/job.c %D%/job.h %D%/logfile.c %D%/logfile.h %D%/machine.c %D%/machine.h %D%/ops.h \

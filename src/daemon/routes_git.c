@@ -36,6 +36,12 @@ static void push_in_git(const struct request *request, json_t *body)
     submit(request, &git_push_in_kind);
 }
 
+static void list_pushes(const struct request *request, json_t *body)
+{
+    (void)body;
+    submit(request, &git_pushes_kind);
+}
+
 static void list_lost(const struct request *request, json_t *body)
 {
     (void)body;
@@ -46,6 +52,7 @@ const struct route routes_git[] = {
     {"GET", "/v1/projects/?/git", list_git, false},
     {"POST", "/v1/projects/?/git/fetch", fetch_git, false},
     {"POST", "/v1/projects/?/git/push-in", push_in_git, false},
+    {"GET", "/v1/projects/?/git/pushes", list_pushes, false},
     {"GET", "/v1/git/lost", list_lost, false},
     {0},
 };

@@ -4,12 +4,15 @@
 #include "base/units.h"
 #include "daemon/land.h"
 #include "daemon/server.h"
+#include "repo/quarantine.h"
+#include "review/persistence.h"
 #include "review/review.h"
 #include "wire/json.h"
 
 #include <string.h>
 
 #define LOG_DEFAULT 500
+#define FILES_MAX   10000000 /* of a number of the query: more than any comparison has */
 
 struct reading {
     struct daemon *daemon;
@@ -23,8 +26,8 @@ struct reading {
 struct read_params {
     char id[PROJECT_ID_MAX];
     char *repo, *branch, *path;
-    bool with_lines;
-    size_t max;
+    bool with_lines, alone;
+    size_t from, max, bytes;
     int (*read)(struct read_params *params, const char *quarantine, json_t **ret_lines, struct error **err);
 };
 
@@ -82,12 +85,55 @@ static int read_diff(struct read_params *params, const char *quarantine, json_t 
     char tip[REVIEW_HEX_SIZE];
 
     int rc = review_find(quarantine, params->branch, &name, &ref, tip, err);
-    struct review_ask ask = {.tip = tip, .path = params->path, .lines = params->with_lines};
+    struct review_ask ask = {.tip = tip,
+                             .path = params->path,
+                             .lines = params->with_lines,
+                             .alone = params->alone,
+                             .from = params->from,
+                             .max = params->max,
+                             .bytes = params->bytes};
     if (rc == 0)
         rc = review_diff(quarantine, &ask, ret_lines, err);
     if (rc == 0)
         name_it(json_array_get(*ret_lines, 0), name, ref, tip);
     return rc;
+}
+
+/* What was there before a request; NULL: nothing, or it is none. Caller frees. */
+static char *base_of(const char *quarantine, const char *ref)
+{
+    autofree char *name = strncmp(ref, "refs/pushes/", 12) == 0 ? xasprintf("%s-base", ref) : NULL;
+    struct quarantine_ref *refs = NULL;
+    char *base = NULL;
+    size_t count = 0;
+
+    if (name && quarantine_refs(quarantine, name, &refs, &count, NULL) == 0 && count == 1)
+        base = xstrdup(refs[0].commit);
+    quarantine_free_refs(refs, count);
+    return base;
+}
+
+/* What landing it would bring, in numbers, and what of it would run. */
+static int read_summary(struct read_params *params, const char *quarantine, json_t **ret_lines,
+                        struct error **err)
+{
+    autofree char *name = NULL;
+    autofree char *ref = NULL;
+    autofree char *base = NULL;
+    json_t *summary = NULL;
+    char tip[REVIEW_HEX_SIZE];
+
+    int rc = review_find(quarantine, params->branch, &name, &ref, tip, err);
+    if (rc == 0) {
+        base = base_of(quarantine, ref);
+        rc = review_summary(quarantine, base, tip, &summary, err);
+    }
+    if (rc < 0)
+        return rc;
+    json_object_set_new(summary, "old", base ? json_string(base) : json_null());
+    name_it(summary, name, ref, tip);
+    *ret_lines = json_pack("[o]", summary);
+    return 0;
 }
 
 static int run_read(struct job *job, void *user, json_t **ret_result, struct error **err)
@@ -191,42 +237,75 @@ static void branches(const struct request *request, json_t *body)
     read_for(request, params);
 }
 
-static void commits(const struct request *request, json_t *body)
+/* A number of the query, *ret as it is if it is absent; false: the client has been told. */
+static bool number_of(const struct request *request, const char *key, uint64_t least, uint64_t most,
+                      size_t *ret)
 {
     auto(error) struct error *err = NULL;
-    autofree char *max = NULL;
-    uint64_t number = LOG_DEFAULT;
+    autofree char *word = NULL;
+    uint64_t number = *ret;
+
+    if (!request_query(request, key, &word))
+        return false;
+    if (word && units_parse_number(word, least, most, &number, &err) < 0) {
+        request_fail(request, err);
+        return false;
+    }
+    *ret = (size_t)number;
+    return true;
+}
+
+/* Whether the query has a "1" for a key; false: the client has been told. */
+static bool flag_of(const struct request *request, const char *key, bool *ret)
+{
+    autofree char *word = NULL;
+
+    if (!request_query(request, key, &word))
+        return false;
+    *ret = word && !strcmp(word, "1");
+    return true;
+}
+
+static void commits(const struct request *request, json_t *body)
+{
     struct read_params *params = begin(request);
 
     if (!params)
         return;
-    if (!request_query(request, "max", &max)) {
+    params->max = LOG_DEFAULT;
+    if (!number_of(request, "max", 1, REVIEW_LOG_MAX, &params->max)) {
         free_read_params(params);
-        return;
-    }
-    if (max && units_parse_number(max, 1, REVIEW_LOG_MAX, &number, &err) < 0) {
-        free_read_params(params);
-        request_fail(request, err);
         return;
     }
     params->read = read_log;
-    params->max = (size_t)number;
     read_for(request, params);
 }
 
 static void comparison(const struct request *request, json_t *body)
 {
-    autofree char *lines = NULL;
     struct read_params *params = begin(request);
 
     if (!params)
         return;
-    if (!request_query(request, "path", &params->path) || !request_query(request, "lines", &lines)) {
+    if (!request_query(request, "path", &params->path) || !flag_of(request, "lines", &params->with_lines) ||
+        !flag_of(request, "alone", &params->alone) ||
+        !number_of(request, "from", 0, FILES_MAX, &params->from) ||
+        !number_of(request, "max", 1, FILES_MAX, &params->max) ||
+        !number_of(request, "bytes", 1, REVIEW_DIFF_MAX, &params->bytes)) {
         free_read_params(params);
         return;
     }
     params->read = read_diff;
-    params->with_lines = lines && !strcmp(lines, "1");
+    read_for(request, params);
+}
+
+static void summary(const struct request *request, json_t *body)
+{
+    struct read_params *params = begin(request);
+
+    if (!params)
+        return;
+    params->read = read_summary;
     read_for(request, params);
 }
 
@@ -251,6 +330,7 @@ const struct route routes_review[] = {
     {"GET", "/v1/projects/?/git/branches", branches, false},
     {"GET", "/v1/projects/?/git/log", commits, false},
     {"GET", "/v1/projects/?/git/diff", comparison, false},
+    {"GET", "/v1/projects/?/git/summary", summary, false},
     {"POST", "/v1/projects/?/git/land", land, true},
     {0},
 };

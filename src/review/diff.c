@@ -14,15 +14,15 @@ static int tree_of(struct objects *objects, const git_oid *id, git_tree **ret_tr
     return rc < 0 ? rc : objects_tree(objects, git_commit_tree_id(commit), ret_tree, err);
 }
 
-int comparison_make(struct objects *objects, const char *tip_hex, struct comparison *ret, struct error **err)
+/* Compares the trees of a range; takes over the range. */
+static int compare_range(struct objects *objects, const struct range *range, struct comparison *ret,
+                         struct error **err)
 {
     auto(git_tree) git_tree *before = NULL;
     auto(git_tree) git_tree *after = NULL;
-    struct comparison comparison = {0};
+    struct comparison comparison = {.range = *range};
 
-    int rc = range_find(objects, tip_hex, NULL, &comparison.range, err);
-    if (rc == 0)
-        rc = tree_of(objects, &comparison.range.tip, &after, err);
+    int rc = tree_of(objects, &comparison.range.tip, &after, err);
     if (rc == 0 && comparison.range.has_base)
         rc = tree_of(objects, &comparison.range.base, &before, err);
     if (rc == 0)
@@ -34,6 +34,33 @@ int comparison_make(struct objects *objects, const char *tip_hex, struct compari
     changes_pair_renames(objects, &comparison.changes);
     *ret = comparison;
     return 0;
+}
+
+int comparison_make(struct objects *objects, const char *tip_hex, struct comparison *ret, struct error **err)
+{
+    struct range range = {0};
+
+    int rc = range_find(objects, tip_hex, NULL, &range, err);
+    return rc < 0 ? rc : compare_range(objects, &range, ret, err);
+}
+
+int comparison_make_alone(struct objects *objects, const char *hex, struct comparison *ret,
+                          struct error **err)
+{
+    auto(git_commit) git_commit *commit = NULL;
+    struct range range = {0};
+    git_oid id;
+
+    int rc = objects_id(hex, &id, err);
+    if (rc == 0)
+        rc = objects_commit(objects, &id, &commit, err);
+    if (rc < 0)
+        return rc;
+    range.tip = *git_commit_id(commit);
+    range.has_base = git_commit_parentcount(commit) > 0;
+    if (range.has_base)
+        range.base = *git_commit_parent_id(commit, 0);
+    return compare_range(objects, &range, ret, err);
 }
 
 void comparison_finish(struct comparison *comparison)

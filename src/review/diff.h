@@ -12,6 +12,9 @@ struct comparison {
 };
 /* Against the base of range.h, with renames. */
 int comparison_make(struct objects *objects, const char *tip_hex, struct comparison *ret, struct error **err);
+/* Against the first parent of the commit instead; against nothing if it has none. */
+int comparison_make_alone(struct objects *objects, const char *hex, struct comparison *ret,
+                          struct error **err);
 void comparison_finish(struct comparison *comparison);
 /* The change at a path (its safe form), or NULL. */
 struct change *comparison_find(struct comparison *comparison, const char *path);

@@ -35,6 +35,10 @@ struct review_ask {
     const char *tip;  /* hex */
     const char *path; /* safe form, as the list of files has it; NULL: all files */
     bool lines;       /* with the lines of each file; else the list alone */
+    bool alone;       /* what this commit did to its first parent, not all up to it */
+    /* A page: files by their number from `from` on, at most `max` of them (0: all), and no further one begins
+     * after so many bytes of lines (0: REVIEW_DIFF_MAX is the only end). */
+    size_t from, max, bytes;
 };
 /* What landing a commit would change against its base, as values for a stream of lines, each well under 64
  * KiB:
@@ -46,6 +50,7 @@ struct review_ask {
  *   {"file": number, "hunk": number, "header", "old_start", "old_lines", "new_start", "new_lines"}
  *   {"file": number, "hunk": number, "lines": ["+…", "-…", " …", "\\…"]}
  *   {"cut": true} when REVIEW_DIFF_MAX was met.
+ *   {"next": number} when a page ended before the last file: the next one begins there.
  * Files of the persistence list come first, each part in git's order. The caller owns *ret (an array).
  * ERROR_NOT_FOUND: no such path in it. */
 int review_diff(const char *quarantine, const struct review_ask *ask, json_t **ret, struct error **err);

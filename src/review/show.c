@@ -187,16 +187,46 @@ static bool comes_first(const struct change *change)
            (change->new_mode && mode_runs(change->new_mode) != mode_runs(change->old_mode));
 }
 
+/* The files of a page, what comes first before the others. *ret_next: the first one that is left out. */
+static int show_page(struct show *show, const struct comparison *comparison, const struct change *only,
+                     size_t *ret_next, struct error **err)
+{
+    const struct review_ask *ask = show->ask;
+    size_t number = 0;
+    size_t shown = 0;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < comparison->changes.count; i++) {
+            const struct change *change = &comparison->changes.items[i];
+            if (comes_first(change) != (pass == 0))
+                continue;
+            if (number++ < ask->from || (only && only != change))
+                continue;
+            if ((ask->max && shown == ask->max) || (ask->bytes && shown && show->bytes >= ask->bytes)) {
+                *ret_next = number - 1;
+                return 0;
+            }
+            int rc = show_file(show, number - 1, change, err);
+            if (rc < 0)
+                return rc;
+            shown++;
+        }
+    *ret_next = 0;
+    return 0;
+}
+
 int review_diff(const char *quarantine, const struct review_ask *ask, json_t **ret, struct error **err)
 {
     auto(objects) struct objects *objects = NULL;
     struct comparison comparison = {0};
     char base[GIT_OID_HEXSZ + 1];
     char tip[GIT_OID_HEXSZ + 1];
+    size_t next = 0;
 
     int rc = objects_open(quarantine, &objects, err);
     if (rc == 0)
-        rc = comparison_make(objects, ask->tip, &comparison, err);
+        rc = ask->alone ? comparison_make_alone(objects, ask->tip, &comparison, err)
+                        : comparison_make(objects, ask->tip, &comparison, err);
     if (rc < 0)
         return rc;
     struct show show = {
@@ -210,18 +240,12 @@ int review_diff(const char *quarantine, const struct review_ask *ask, json_t **r
                                     comparison.changes.cut));
     if (ask->path && !only)
         rc = error_set(err, ERROR_NOT_FOUND, "'%.200s' is no file that is changed there", ask->path);
-    size_t number = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; rc == 0 && i < comparison.changes.count; i++) {
-            const struct change *change = &comparison.changes.items[i];
-            if (comes_first(change) != (pass == 0))
-                continue;
-            if (!only || only == change)
-                rc = show_file(&show, number, change, err);
-            number++;
-        }
+    else
+        rc = show_page(&show, &comparison, only, &next, err);
     if (rc == 0 && show.cut)
         json_array_append_new(show.out, json_pack("{s:b}", "cut", 1));
+    if (rc == 0 && next)
+        json_array_append_new(show.out, json_pack("{s:I}", "next", (json_int_t)next));
     comparison_finish(&comparison);
     json_decref(show.lines);
     if (rc == 0)

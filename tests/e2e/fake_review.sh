@@ -130,9 +130,26 @@ start_daemon
 gives "a push is answered by its landing" 0 "$hutch" land app fix --as answered --yes --allow-link out
 like "  says so" "#1 is answered by it" "$output"
 is "  it is allowed" allowed "$(api GET /v1/requests/1 | jq -r .state)"
+is "  with what became of it" "landed as answered" "$(api GET /v1/requests/1 | jq -r .reason)"
 gives "which of the others is not said" 2 "$hutch" git reject app
 gives "reject one" 0 "$hutch" git reject app bad -m 'not so'
 is "  it is denied, with the reason for the agent" "denied not so" "$(api GET /v1/requests/2 | jq -r '"\(.state) \(.reason)"')"
+git -C "$quarantine" update-ref refs/pushes/1 "$more"
+git -C "$quarantine" update-ref refs/pushes/1-base "$tip"
+git -C "$quarantine" update-ref refs/pushes/2 "$tip"
+git -C "$quarantine" update-ref refs/pushes/77 "$tip"
+is "what became of the pushes, the newest first" "3 good waiting |2 bad denied not so|1 fix allowed landed as answered" \
+    "$(api GET /v1/projects/app/git/pushes | jq -r 'select(.repo) | "\(.request) \(.branch) \(.state) \(.reason)"' | paste -sd'|')"
+summary() { api GET "/v1/projects/app/git/summary?branch=$1" | jq -r "$2"; }
+is "a push in numbers" "refs/pushes/1 2 1 4 false" "$(summary refs%2Fpushes%2F1 '"\(.ref) \(.commits) \(.new_commits) \(.files) \(.forced)"')"
+is "  with what would run" ".envrc shell|out symlink" "$(summary %231 '.persistence[] | "\(.path) \(.class)"' | paste -sd'|')"
+is "  and what was there before" "$tip" "$(summary %231 .old)"
+is "no such branch" not-found "$(summary nope .error.code)"
+page() { api GET "/v1/projects/app/git/diff?branch=fix&$1" | jq -r 'if .status then .path elif .next then "next \(.next)" else empty end' | paste -sd' '; }
+is "a page of files" ".envrc out next 2" "$(page max=2)"
+is "  the next" "b.txt n" "$(page 'from=2&max=2')"
+is "one commit alone" ".envrc out" "$(page alone=1)"
+is "a page that is none" invalid "$(api GET '/v1/projects/app/git/diff?branch=fix&from=x' | jq -r .error.code)"
 gives "allowed in the inbox" 0 "$hutch" allow 3
 landed() { [ "$(git rev-parse -q --verify hutch/app/good)" = "$tip" ]; }
 ok "  it lands by itself" within 20 landed

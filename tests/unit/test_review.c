@@ -333,12 +333,82 @@ static void large_pushes(void **state)
     assert_true(many < 20 && large < 20);
 }
 
+/* The files of some pages, one after the other, with the number of pages. */
+static size_t read_pages(void **state, const char *tip, struct review_ask ask, char **ret_paths)
+{
+    autofree char *quarantine = world_path(state, "quarantine.git");
+    char *paths = xstrdup("");
+    size_t pages = 0;
+
+    ask.tip = tip;
+    for (size_t next = 1; next; pages++) {
+        json_t *all = NULL;
+        json_t *one;
+        size_t i;
+        next = 0;
+        assert_ok(review_diff(quarantine, &ask, &all, &err));
+        json_array_foreach(all, i, one)
+        {
+            if (member(one, "next"))
+                ask.from = next = (size_t)json_integer_value(member(one, "next"));
+            if (!member(one, "status"))
+                continue;
+            char *more =
+                xasprintf("%s%lld %s|", paths, json_integer_value(member(one, "file")), word(one, "path"));
+            free(paths);
+            paths = more;
+        }
+        json_decref(all);
+    }
+    *ret_paths = paths;
+    return pages;
+}
+
+static void pages_of_files(void **state)
+{
+    run("cd work; git checkout -qb fix; for i in 1 2 3 4 5; do seq 100 >f$i; done; echo x >.envrc; git add .;"
+        "git commit -qm x");
+    autofree char *tip = world_push(state, "fix");
+    static const char all[] = "0 .envrc|1 f1|2 f2|3 f3|4 f4|5 f5|";
+    autofree char *whole = NULL;
+    autofree char *pairs = NULL;
+    autofree char *bytes = NULL;
+    assert_int_equal(read_pages(state, tip, (struct review_ask){.lines = true}, &whole), 1);
+    assert_string_equal(whole, all);
+    assert_int_equal(read_pages(state, tip, (struct review_ask){.max = 2}, &pairs), 3);
+    assert_string_equal(pairs, all);
+    /* a page ends behind the file that filled it */
+    assert_int_equal(read_pages(state, tip, (struct review_ask){.lines = true, .bytes = 300}, &bytes), 3);
+    assert_string_equal(bytes, all);
+}
+
+static void one_commit_alone(void **state)
+{
+    autofree char *quarantine = world_path(state, "quarantine.git");
+    run("cd work; git checkout -qb fix; echo x >x; git add .; git commit -qm x; echo y >y; git add .; git "
+        "commit -qm y");
+    autofree char *tip = world_push(state, "fix");
+    struct review_ask ask = {.tip = tip, .alone = true};
+    json_t *all = NULL;
+    assert_ok(review_diff(quarantine, &ask, &all, &err));
+    assert_int_equal(json_integer_value(member(json_array_get(all, 0), "files")), 1);
+    assert_string_equal(word(row(all, "y"), "status"), "A");
+    json_decref(all);
+    autofree char *root = world_sh(state, "git -C work rev-list --max-parents=0 HEAD");
+    ask.tip = root;
+    assert_ok(review_diff(quarantine, &ask, &all, &err));
+    assert_true(json_is_null(member(json_array_get(all, 0), "base")));
+    assert_string_equal(word(row(all, "a.txt"), "status"), "A");
+    json_decref(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         world_test(branches_and_names),    world_test(log_of_hostile_commits), world_test(files_and_lines),
         world_test(links_out_of_the_tree), world_test(picked_files_and_hunks), world_test(hunks_at_the_ends),
-        world_test(endless_words),         world_test(large_pushes),
+        world_test(endless_words),         world_test(large_pushes),           world_test(pages_of_files),
+        world_test(one_commit_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
