@@ -91,7 +91,7 @@ struct approval_request {
     /* An answer. */
     enum approval_scope scope;
     int64_t duration_s;
-    char *reason; /* typed with it; or why it is gone */
+    char *reason; /* typed with it; or why it is gone; of an open one: why its allowance came to nothing */
     char *by;     /* who: "uid 1000, tty pts/3" */
     unsigned waiters;
 };
@@ -190,6 +190,12 @@ struct approval_answer {
  * ERROR_CHANGES (it is another one than was shown: look again), ERROR_INVALID (a scope that is not offered),
  * or what save and journal say: then it is open as before. */
 int approval_answer(struct approval *approval, const struct approval_answer *answer, struct error **err);
+
+/* What an answer allowed could not be carried out, and its owner found out after apply: the question is
+ * WAITING again under its number, with the reason `why`, until it is answered again. answered: as it is
+ * stored. ERROR_EXISTS: the same is asked under another number by now. */
+int approval_reopen(struct approval *approval, const struct approval_request *answered, const char *why,
+                    struct error **err);
 
 /* The rules have changed: open requests of the project (NULL: all) get the new generation, digest and nonce.
  * Their owners judge their waiters again first and resolve those that the new rules decide. */

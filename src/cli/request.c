@@ -191,6 +191,7 @@ void request_print(const json_t *request)
     line(N_("missing"), out_string(fields, "rule_missing"));
     print_limits(fields);
     line(N_("state"), request_state(request));
+    line(N_("failed"), out_string(request, "failed"));
     line(N_("way back"), out_word(push ? N_("delete the branch that it lands as")
                                        : N_("none: what was sent cannot be taken back")));
     line(N_("by"), out_string(request, "by"));

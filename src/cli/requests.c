@@ -16,6 +16,9 @@
 #define WEB_PORT  ":443"
 #define TYPED_MAX 256 /* bytes that are read for a typed name */
 
+#define LANDING_TURN_MS 100
+#define LANDING_TURNS   600
+
 /* A person is at it: what is asked meanwhile may wait for him. */
 static int attend(struct client *client, struct error **err)
 {
@@ -44,6 +47,9 @@ static void add_row(json_t *request, void *user)
     table_add(table, request_state(request));
     table_add(table, age);
     table_add(table, out_string(request, "subject"));
+    if (*out_string(request, "failed"))
+        out_note(_("#%lld was allowed and came to nothing: %s"), (long long)out_number(request, "id", 0),
+                 out_string(request, "failed"));
 }
 
 /* ---- how they were answered ---- */
@@ -259,6 +265,28 @@ static int set_scope(json_t *body, const char *scope, struct error **err)
     return json_object_set_new(body, "duration_s", json_integer((json_int_t)seconds));
 }
 
+/* A push that is allowed lands after the answer: waits for its end. */
+static int follow_landing(struct client *client, const char *path, int64_t id, struct error **err)
+{
+    for (int i = 0; i < LANDING_TURNS; i++) {
+        auto(json) json_t *request = NULL;
+        int rc = client_call(client, "GET", path, NULL, &request, err);
+        if (rc < 0)
+            return rc;
+        const char *failed = out_string(request, "failed");
+        if (*failed) {
+            error_set(err, ERROR_FAILED, _("#%lld did not land: %s"), (long long)id, failed);
+            return error_hint(err, _("it waits again: hutch land has more ways, hutch deny %lld ends it"),
+                              (long long)id);
+        }
+        if (!json_is_true(json_object_get(request, "landing")))
+            return 0;
+        usleep(LANDING_TURN_MS * 1000);
+    }
+    out_note(_("#%lld is being landed; hutch requests has it again if that fails"), (long long)id);
+    return 0;
+}
+
 /* Shows it, asks as its class needs, and answers what was shown: one that changed meanwhile is not allowed.
  */
 int request_answer(struct client *client, const struct args *args, int64_t id, bool allow, struct error **err)
@@ -288,6 +316,8 @@ int request_answer(struct client *client, const struct args *args, int64_t id, b
         json_object_set_new(body, "tty", json_string(tty));
     if (rc == 0)
         rc = client_call(client, "POST", to, body, &result, err);
+    if (rc == 0 && allow && !strcmp(out_string(request, "kind"), "PUSH"))
+        rc = follow_landing(client, path, id, err);
     if (rc < 0)
         return rc;
     if (args_has(args, "json"))

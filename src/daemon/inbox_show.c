@@ -1,6 +1,7 @@
 #include "daemon/inbox_show.h"
 
 #include "base/alloc.h"
+#include "daemon/land.h"
 #include "daemon/state_requests.h"
 #include "wire/json.h"
 
@@ -32,6 +33,8 @@ json_t *inbox_show_row(struct daemon *daemon, const struct approval_request *req
     if (project)
         projects_unlock(daemon->projects);
     require(json);
+    if (inbox_is_open(request) && request->reason[0])
+        set(json, "failed", json_bytes(request->reason, strlen(request->reason)));
     return json;
 }
 
@@ -140,6 +143,8 @@ json_t *inbox_show(struct daemon *daemon, const struct approval_request *request
     set(json, "duration_s", json_integer(request->duration_s));
     set(json, "reason", json_bytes(request->reason, strlen(request->reason)));
     set(json, "by", json_string(request->by));
+    if (request->state == APPROVAL_ALLOWED && land_is_under_way(request->id))
+        set(json, "landing", json_true());
     return json;
 }
 

@@ -4,8 +4,6 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/log.h"
-#include "daemon/git_out.h"
 #include "daemon/inbox.h"
 #include "repo/known.h"
 #include "repo/land.h"
@@ -157,6 +155,11 @@ static void free_params(void *user)
 
 /* The request that a landing answers at this moment: it needs no second one. Loop thread. */
 static int64_t answering;
+
+bool land_answers(int64_t request)
+{
+    return request == answering;
+}
 
 struct landing {
     struct job *job;
@@ -421,58 +424,3 @@ static int run_land(struct job *job, void *user, json_t **ret_result, struct err
 
 const struct job_kind land_kind = {
     .name = "land", .run = run_land, .free_params = free_params, .quiet = true};
-
-/* ---- a push that is allowed where requests are answered ---- */
-
-struct allowed {
-    struct daemon *daemon;
-    char id[PROJECT_ID_MAX];
-    int64_t request;
-};
-
-static void on_landed(const json_t *result, const struct error *err, void *user)
-{
-    struct allowed *allowed = user;
-
-    if (err) {
-        autofree char *subject =
-            xasprintf("#%lld did not land: %s", (long long)allowed->request, err->message);
-        log_warning("%s", subject);
-        daemon_noted(allowed->daemon, allowed->id, "git.failed", subject);
-    }
-    free(allowed);
-}
-
-/* The allowance of a push lands it under the name that a branch gets by itself; one that is there from an
- * earlier push moves forward. */
-static int land_allowed(struct daemon *daemon, const struct approval_request *request, struct error **err)
-{
-    auto(json) json_t *fields = json_loads(request->fields, 0, NULL);
-    const char *name = json_string_value(json_object_get(fields, "branch"));
-    struct record record = {0};
-
-    if (request->id == answering)
-        return 0;
-    if (!projects_record(daemon->projects, request->project, &record))
-        return error_set(err, ERROR_NOT_FOUND, "the project was removed meanwhile");
-    autofree char *as = name ? xasprintf("hutch/%s/%s", record.name, name) : NULL;
-    autofree char *branch = xasprintf("#%lld", (long long)request->id);
-    record_finish(&record);
-    auto(json) json_t *body = json_pack("{s:O?, s:s, s:s?, s:b}", "repo", json_object_get(fields, "repo"),
-                                        "branch", branch, "as", as, "fast_forward", 1);
-    struct land_params *params = land_params_parse(request->project, body, err);
-    if (!params)
-        return -ERROR_INVALID;
-    struct allowed *allowed = xnew(struct allowed);
-    allowed->daemon = daemon;
-    allowed->request = request->id;
-    memcpy(allowed->id, params->id, sizeof(allowed->id));
-    autofree char *lane = xasprintf("land:%s", params->id);
-    job_on_end(job_submit(daemon->jobs, lane, &land_kind, params), on_landed, allowed);
-    return 0;
-}
-
-void land_create(void)
-{
-    git_out_set_land(land_allowed);
-}

@@ -21,7 +21,16 @@ struct land_params {
 };
 /* Checks the body's form. NULL with err. */
 struct land_params *land_params_parse(const char *id, json_t *body, struct error **err);
+/* ---- loop thread ---- */
+/* Whether a landing answers this request at this moment: it needs no second one. */
+bool land_answers(int64_t request);
+
+/* ---- land_allowed.c ---- */
 /* At the start: what is allowed in the inbox lands. */
 void land_create(void);
+/* When the projects are known: what an earlier hutchd was about to land. */
+void land_resume(struct daemon *daemon);
+/* The push was allowed and its landing has not ended. */
+bool land_is_under_way(int64_t request);
 
 #endif

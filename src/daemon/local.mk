@@ -5,7 +5,7 @@ libdaemon_a_SOURCES = \
 	%D%/git_out.c %D%/git_out.h %D%/git_lost.c %D%/git_lost.h %D%/git_list.c %D%/routes_git.c %D%/git_asked.c %D%/git_asked.h %D%/git_push.c %D%/git_pushes.c %D%/git_stream.c \
 	%D%/exec_end.c %D%/exec_end.h %D%/freeze.c %D%/freeze.h %D%/host.c %D%/host.h \
 	%D%/identity.c %D%/inbox.c %D%/inbox.h %D%/inbox_egress.c %D%/inbox_egress.h %D%/inbox_grants.c %D%/inbox_grants.h %D%/inbox_seen.c %D%/inbox_seen.h %D%/inbox_fields.c %D%/inbox_fields.h \
-	%D%/inbox_settings.c %D%/inbox_settings.h %D%/inbox_show.c %D%/inbox_show.h %D%/routes_request.c %D%/routes_review.c %D%/land.c %D%/land.h %D%/job.c %D%/job.h %D%/logfile.c %D%/logfile.h %D%/machine.c %D%/machine.h %D%/ops.h \
+	%D%/inbox_settings.c %D%/inbox_settings.h %D%/inbox_show.c %D%/inbox_show.h %D%/routes_request.c %D%/routes_review.c %D%/land.c %D%/land.h %D%/land_allowed.c %D%/job.c %D%/job.h %D%/logfile.c %D%/logfile.h %D%/machine.c %D%/machine.h %D%/ops.h \
 	%D%/post.c %D%/post.h %D%/power.c %D%/project.c %D%/project.h %D%/quit.c %D%/quit.h %D%/quit_client.c \
 	%D%/quit_client.h %D%/reconcile.c %D%/relay.c %D%/relay.h %D%/remove.c %D%/routes_event.c \
 	%D%/routes_file.c %D%/routes_host.c %D%/routes_project.c %D%/routes_session.c %D%/routes_template.c %D%/routes_way.c \

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "daemon/clock.h"
 #include "daemon/daemon.h"
+#include "daemon/land.h"
 #include "daemon/logfile.h"
 #include "daemon/ops.h"
 #include "daemon/quit.h"
@@ -145,6 +146,7 @@ static void on_accept_timer(uv_timer_t *timer)
 static void on_settled(struct daemon *daemon)
 {
     daemon->settled = true;
+    land_resume(daemon);
     if (daemon->server)
         server_accept(daemon->server);
 }

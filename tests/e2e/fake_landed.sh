@@ -42,6 +42,35 @@ in_tree reset -q --hard HEAD^ >/dev/null
 refused "  is the machine's alone too"
 like "  and named" 'pushed: heads/gone \(1\)' "$output"
 
+# An allowance that comes to nothing is asked again, with the reason; one that a hutchd's end cut short goes on.
+other=$(git -C "$src" commit-tree -m other "$(git -C "$src" rev-parse HEAD^{tree})")
+git -C "$src" branch hutch/box/stuck "$other"
+in_tree commit -q --allow-empty -m stuck >/dev/null
+number=$(in_tree push origin HEAD:stuck | grep -oE 'as #[0-9]+' | tr -dc 0-9)
+gives "a push that cannot land is allowed: 1" 1 "$hutch" allow "$number"
+like "  why" "#$number did not land: .hutch/box/stuck. has commits that the new one has not" "$output"
+like "  and the way out" 'land it as another branch with --as NAME' "$output"
+is "  it waits again" waiting "$(api GET "/v1/requests/$number" | jq -r .state)"
+output=$("$hutch" requests 2>&1)
+like "  hutch requests says so" "#$number was allowed and came to nothing: .*no fast-forward; land it as another" "$output"
+like "  in its list" "^ *$number .*PUSH .*waiting .*shop stuck" "$output"
+like "  the journal has both" 'approval.decision approval.failed' "$(api GET '/v1/events?project=box' | jq -r .kind | grep approval | tail -2 | paste -sd' ')"
+is "  nothing landed" "$other" "$(git -C "$src" rev-parse hutch/box/stuck)"
+git -C "$src" branch -qD hutch/box/stuck
+gives "allowed again when nothing is in its way: 0" 0 "$hutch" allow "$number"
+is "  it has landed when the command ends" "$(git -C "$tree" rev-parse HEAD)" "$(git -C "$src" rev-parse hutch/box/stuck)"
+is "  and is answered" allowed "$(api GET "/v1/requests/$number" | jq -r .state)"
+stop_daemon
+git -C "$src" branch -qD hutch/box/stuck
+mkdir -p "$home/data/projects/$id/landing" && : >"$home/data/projects/$id/landing/$number"
+start_daemon HUTCH_FAKE_NET=listen
+stuck() { [ "$(git -C "$src" rev-parse -q --verify hutch/box/stuck)" = "$(git -C "$tree" rev-parse HEAD)" ]; }
+no_note() { [ ! -e "$home/data/projects/$id/landing/$number" ]; }
+ok "what a hutchd before was about to land lands" within 20 stuck
+ok "  once" within 10 no_note
+ok "  the machine is up again" within 20 guest_up
+in_tree reset -q --hard HEAD^ >/dev/null
+
 # Landed in another repository than the project was made of, and forgotten there: its origin has it.
 git init -q --bare "$home/origin.git" && git clone -q "$src" "$home/mine" && git -C "$home/mine" remote set-url origin "$home/origin.git"
 gives "landed elsewhere, and pushed on" 0 "$hutch" land box gone --into "$home/mine" --push

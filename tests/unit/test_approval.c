@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "approval/approval.h"
+#include "approval/request.h"
 
 #include "base/alloc.h"
 
@@ -524,8 +525,22 @@ static void test_put(void **state)
                                   .by = "uid 1000"};
     assert_int_equal(approval_answer(w.approval, &old, &err), -(int)ERROR_CHANGES);
     assert_int_equal(w.applied, 0);
+    struct approval_request answered; /* as the store would have it */
+    request_copy(&answered, approval_find(w.approval, id));
     assert_int_equal(answer(&w, id, true, APPROVAL_ONCE, NULL, NULL), 0);
     assert_int_equal(w.applied, 1);
+    assert_null(approval_find(w.approval, id));
+
+    /* its landing fails later: the same number waits again, with the reason, and can be answered again */
+    answered.state = APPROVAL_ALLOWED;
+    assert_int_equal(approval_reopen(w.approval, &answered, "no way", NULL), 0);
+    const struct approval_request *again = approval_find(w.approval, id);
+    assert_int_equal(again->state, APPROVAL_WAITING);
+    assert_string_equal(again->reason, "no way");
+    assert_int_equal(approval_reopen(w.approval, &answered, "no way", NULL), -(int)ERROR_EXISTS);
+    assert_int_equal(answer(&w, id, true, APPROVAL_ONCE, NULL, NULL), 0);
+    assert_int_equal(w.applied, 2);
+    request_finish(&answered);
     approval_destroy(w.approval);
 }
 
