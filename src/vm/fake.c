@@ -378,6 +378,30 @@ static int fake_restore(struct vm_host *base, const struct vm_spec *spec, const 
     return leave(host, rc);
 }
 
+/* The chain gets the overlay on top, as QEMU's does. */
+static int fake_snapshot(struct vm_host *base, const char *uuid, const char *overlay, struct error **err)
+{
+    struct fake_host *host = of(base);
+    struct fake_machine *machine;
+    size_t count = 0;
+    int rc = enter(host, "snapshot", err);
+    if (rc < 0)
+        return rc;
+    rc = find(host, uuid, &machine, err);
+    if (rc == 0 && !is_up(machine))
+        rc = error_set(err, ERROR_STATE, "\"%s\" is not running", machine->info.name);
+    if (rc == 0 && !file_exists(overlay))
+        rc = error_set(err, ERROR_HYPERVISOR, "there is no \"%s\"", overlay);
+    if (rc < 0)
+        return leave(host, rc);
+    while (machine->chain[count])
+        count++;
+    machine->chain = xrealloc(machine->chain, count + 2, sizeof(char *));
+    memmove(machine->chain + 1, machine->chain, (count + 1) * sizeof(char *));
+    machine->chain[0] = xstrdup(overlay);
+    return leave(host, fake_store_save(&host->store, err));
+}
+
 static int fake_info(struct vm_host *base, const char *uuid, struct vm_info *ret_info, struct error **err)
 {
     struct fake_host *host = of(base);
@@ -486,6 +510,7 @@ static const struct vm_host_ops fake_ops = {
     .resume = fake_resume,
     .save = fake_save,
     .restore = fake_restore,
+    .snapshot = fake_snapshot,
     .info = fake_info,
     .list = fake_list,
     .chain = fake_chain,

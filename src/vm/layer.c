@@ -7,6 +7,7 @@
 #include "vm/vm.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,6 +60,17 @@ int layer_create(const char *path, const char *backing, uint64_t size, struct er
     }
     autofree char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path) + 1);
     return file_sync(folder, err);
+}
+
+int layer_freeze(const char *path, struct error **err)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "cannot open \"%s\"", path);
+    if (fchmod(fd, 0444) < 0 || fsync(fd) < 0)
+        return error_set_errno(err, errno, "cannot freeze \"%s\"", path);
+    return 0;
 }
 
 /* A relative backing name is seen from the layer's own folder. */

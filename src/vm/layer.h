@@ -18,6 +18,8 @@ struct layer_info {
 /* Creates path as an overlay on backing (format qcow2), virtual size in bytes (>= backing's). By a temporary
  * name and rename. */
 int layer_create(const char *path, const char *backing, uint64_t size, struct error **err);
+/* No more is written to it: mode 0444, on the disk before it returns. Done twice is done once. */
+int layer_freeze(const char *path, struct error **err);
 int layer_inspect(const char *path, struct layer_info *ret_info, struct error **err);
 void layer_info_finish(struct layer_info *info);
 /* The chain from path down to the base, top first, NULL-ended (vm_free_chain). A missing file, a loop, a data

@@ -59,6 +59,13 @@ int libvirt_error(struct error **err, const char *format, ...) __attribute__((fo
 virDomainPtr libvirt_lookup(virConnectPtr conn, const char *uuid, int *ret_rc, struct error **err);
 /* What domain_xml_build needs. */
 struct domain_host libvirt_domain_host(const struct libvirt_host *host);
+/* The domain of the call and its name for messages (asking for it later would clear libvirt's error); absent
+ * is ERROR_NOT_FOUND. */
+int libvirt_find(virConnectPtr conn, const char *uuid, virDomainPtr *ret_domain, const char **ret_name,
+                 struct error **err);
+/* libvirt_snapshot.c */
+int libvirt_snapshot(struct libvirt_host *host, virConnectPtr conn, const struct libvirt_call *call,
+                     struct error **err);
 /* Remembers a machine's name and project for events. */
 void libvirt_remember(struct libvirt_host *host, const struct vm_info *info);
 

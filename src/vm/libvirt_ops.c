@@ -22,10 +22,8 @@ struct domain_host libvirt_domain_host(const struct libvirt_host *host)
                                 .selinux = host->selinux};
 }
 
-/* The domain of the call and its name for messages (asking for it later would clear libvirt's error); absent
- * is ERROR_NOT_FOUND. */
-static int find(virConnectPtr conn, const char *uuid, virDomainPtr *ret_domain, const char **ret_name,
-                struct error **err)
+int libvirt_find(virConnectPtr conn, const char *uuid, virDomainPtr *ret_domain, const char **ret_name,
+                 struct error **err)
 {
     int rc;
     *ret_domain = libvirt_lookup(conn, uuid, &rc, err);
@@ -105,7 +103,7 @@ static int do_start(struct libvirt_host *host, virConnectPtr conn, const struct 
     virDomainPtr domain;
     const char *name;
     bool dropped = false;
-    int rc = find(conn, call->uuid, &domain, &name, err);
+    int rc = libvirt_find(conn, call->uuid, &domain, &name, err);
     if (rc < 0)
         return rc;
     rc = drop_managed_save(domain, name, &dropped, err);
@@ -149,7 +147,7 @@ static int do_pause(struct libvirt_host *host, virConnectPtr conn, const struct 
 {
     virDomainPtr domain;
     const char *name;
-    int rc = find(conn, call->uuid, &domain, &name, err);
+    int rc = libvirt_find(conn, call->uuid, &domain, &name, err);
     if (rc == 0 && virDomainSuspend(domain) < 0)
         rc = libvirt_error(err, "cannot pause the machine \"%s\"", name);
     if (domain)
@@ -162,7 +160,7 @@ static int do_resume(struct libvirt_host *host, virConnectPtr conn, const struct
 {
     virDomainPtr domain;
     const char *name;
-    int rc = find(conn, call->uuid, &domain, &name, err);
+    int rc = libvirt_find(conn, call->uuid, &domain, &name, err);
     if (rc == 0 && virDomainResume(domain) < 0)
         rc = libvirt_error(err, "cannot resume the machine \"%s\"", name);
     if (domain)
@@ -175,7 +173,7 @@ static int do_save(struct libvirt_host *host, virConnectPtr conn, const struct l
 {
     virDomainPtr domain;
     const char *name;
-    int rc = find(conn, call->uuid, &domain, &name, err);
+    int rc = libvirt_find(conn, call->uuid, &domain, &name, err);
     if (rc < 0)
         return rc;
     if (virDomainSaveFlags(domain, call->path, NULL, 0) < 0)
@@ -274,6 +272,12 @@ static int ops_restore(struct vm_host *host, const struct vm_spec *spec, const c
     return libvirt_run(of(host), do_restore, &call, false, err);
 }
 
+static int ops_snapshot(struct vm_host *host, const char *uuid, const char *overlay, struct error **err)
+{
+    return libvirt_run(of(host), libvirt_snapshot, &(struct libvirt_call){.uuid = uuid, .path = overlay},
+                       false, err);
+}
+
 static int ops_info(struct vm_host *host, const char *uuid, struct vm_info *ret_info, struct error **err)
 {
     struct libvirt_call call = {.uuid = uuid, .ret_info = ret_info};
@@ -312,6 +316,7 @@ const struct vm_host_ops libvirt_ops = {
     .resume = ops_resume,
     .save = ops_save,
     .restore = ops_restore,
+    .snapshot = ops_snapshot,
     .info = ops_info,
     .list = ops_list,
     .chain = ops_chain,

@@ -1,7 +1,7 @@
 noinst_LIBRARIES += libvm.a
 libvm_a_SOURCES = %D%/vm.h %D%/vm.c %D%/xml.h %D%/xml.c %D%/cage.h %D%/cage.c \
 	%D%/domain_xml.h %D%/domain_xml.c %D%/domain_rewrite.c \
-	%D%/libvirt.c %D%/libvirt.h %D%/libvirt_ops.c %D%/libvirt_read.c %D%/host.c %D%/host.h \
+	%D%/libvirt.c %D%/libvirt.h %D%/libvirt_ops.c %D%/libvirt_read.c %D%/libvirt_snapshot.c %D%/host.c %D%/host.h \
 	%D%/qemu_log.c %D%/qemu_log.h %D%/block_chain.c %D%/block_chain.h \
 	%D%/fake.c %D%/fake.h %D%/fake_store.c %D%/layer.c %D%/layer.h %D%/qcow2.c %D%/qcow2.h %D%/boot.c %D%/boot.h
 libvm_a_CFLAGS = $(AM_CFLAGS) $(LIBVIRT_CFLAGS) $(JANSSON_CFLAGS)

@@ -85,6 +85,9 @@ struct vm_host_ops {
     int (*save)(struct vm_host *host, const char *uuid, const char *path, struct error **err);
     int (*restore)(struct vm_host *host, const struct vm_spec *spec, const char *path, bool paused,
                    struct error **err);
+    /* From now on the machine (running or paused) writes to overlay, an empty qcow2 file that hutch made on
+     * the present top; that one is left as it is at this moment. All or nothing; the machine does not stop. */
+    int (*snapshot)(struct vm_host *host, const char *uuid, const char *overlay, struct error **err);
     int (*info)(struct vm_host *host, const char *uuid, struct vm_info *ret_info,
                 struct error **err); /* VM_ABSENT is no error */
     /* All domains that carry hutch's metadata of this installation. Caller frees *ret. */
