@@ -25,6 +25,7 @@ const struct route *api_find(const char *method, const char *target, struct erro
     X("PUT", "/v1/clock", ROUTE_JSON, clock_set)                                                             \
     X("PUT", "/v1/identity", ROUTE_JSON, identity_set)                                                       \
     X("PUT", "/v1/grow", ROUTE_JSON, grow_root)                                                              \
+    X("PUT", "/v1/freeze", ROUTE_JSON, freeze_set)                                                           \
     X("PUT", "/v1/power", ROUTE_JSON, power_set)                                                             \
     X("POST", "/v1/sessions", ROUTE_JSON, sessions_start)                                                    \
     X("GET", "/v1/sessions", ROUTE_NONE, sessions_list)                                                      \

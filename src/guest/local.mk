@@ -23,7 +23,7 @@ hutch_guest_SOURCES = \
 	%D%/file_job.c %D%/file_job.h \
 	%D%/files.c %D%/git.c %D%/git_collect.c %D%/tcp.c \
 	%D%/remote.c %D%/remote.h \
-	%D%/health.c %D%/health.h %D%/clock.c %D%/identity.c %D%/grow.c %D%/power.c \
+	%D%/health.c %D%/health.h %D%/clock.c %D%/freeze.c %D%/freeze.h %D%/freeze_call.c %D%/identity.c %D%/grow.c %D%/power.c \
 	%D%/ring.c %D%/ring.h \
 	%D%/output.c %D%/output.h %D%/input.c %D%/input.h \
 	%D%/session.h %D%/session_spec.c %D%/session_child.c %D%/session_control.c %D%/session_process.c %D%/session_spare.c %D%/session_spare.h \
@@ -60,7 +60,7 @@ tests_unit_test_guest_files_LDADD = $(AGENT_TEST_LIBS)
 tests_unit_test_guest_git_SOURCES = tests/unit/test_guest_git.c $(AGENT_RIG)
 tests_unit_test_guest_git_CFLAGS = $(AGENT_TEST_CFLAGS)
 tests_unit_test_guest_git_LDADD = $(AGENT_TEST_LIBS)
-tests_unit_test_guest_parts_SOURCES = tests/unit/test_guest_parts.c src/guest/ring.c src/guest/query.c
+tests_unit_test_guest_parts_SOURCES = tests/unit/test_guest_parts.c src/guest/ring.c src/guest/query.c src/guest/freeze.c
 tests_unit_test_guest_parts_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_guest_parts_LDADD = libbase.a $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 

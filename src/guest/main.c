@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "guest/freeze.h"
 #include "guest/push_hook.h"
 #include "guest/remote.h"
 #include "guest/serve.h"
@@ -33,6 +34,7 @@ static const struct {
     {"supervise", supervise_main, "keep `serve` alive"},
     {"session", session_main, "hold one session (started by `serve`)"},
     {"as", task_as_main, "do one job as a user (started by `serve`)"},
+    {"freeze", freeze_main, "hold the file systems for a snapshot (started by `serve`)"},
     {"wait", wait_main, "N: wait for the answer to request N; 0 allowed, 4 denied, 5 gone"},
     {"version", version_main, "say which version this is"},
 };

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "guest/freeze.h"
 #include "guest/query.h"
 #include "guest/ring.h"
 
@@ -138,12 +139,38 @@ static void bad_targets_are_refused(void **state)
     query_finish(&query);
 }
 
+static void file_systems_of_disks_are_found(void **state)
+{
+    static const struct {
+        const char *line, *path; /* NULL: not one to hold */
+    } cases[] = {
+        {"29 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw", "/"},
+        {"30 29 254:1 / /mnt/a\\040b rw - xfs /dev/vdb1 rw,attr2", "/mnt/a b"},
+        {"31 29 0:25 / /run rw,nosuid shared:5 - tmpfs tmpfs rw,mode=755", NULL},
+        {"32 29 254:2 / /boot ro,relatime - ext4 /dev/vdc rw", NULL},
+        {"33 29 254:2 / /boot rw,relatime - ext4 /dev/vdc ro", NULL},
+        {"34 29 254:0 /d /d rw,x - y master:2 - ext4 /dev/vda rw", NULL},
+        {"35 29 254:0 / / rw", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        autofree char *line = xstrdup(cases[i].line);
+        char *device = NULL, *path = freeze_point(line, &device);
+        if (!cases[i].path) {
+            assert_null(path);
+            continue;
+        }
+        assert_string_equal(path, cases[i].path);
+        assert_memory_equal(device, "254:", 4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_keeps_the_last_bytes), cmocka_unit_test(a_small_ring_is_small),
         cmocka_unit_test(targets_match_patterns),      cmocka_unit_test(targets_are_decoded),
-        cmocka_unit_test(bad_targets_are_refused),
+        cmocka_unit_test(bad_targets_are_refused),     cmocka_unit_test(file_systems_of_disks_are_found),
     };
     alarm(60);
     return cmocka_run_group_tests(tests, NULL, NULL);
