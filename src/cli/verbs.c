@@ -63,24 +63,36 @@ static int unknown(const char *name, struct error **err)
     return error_hint(err, _("all verbs: hutch help"));
 }
 
+/* The verb of exactly this name, or NULL. */
+static const struct verb *find_name(const char *name)
+{
+    for (const struct verb *const *verb = verb_table; *verb; verb++)
+        if (strcmp((*verb)->name, name) == 0)
+            return *verb;
+    return NULL;
+}
+
 int verb_find(int argc, char *const *argv, const struct verb **ret_verb, int *ret_words, struct error **err)
 {
     require(argc > 0);
     bool noun = is_noun(argv[0]);
+    const struct verb *plain = noun ? find_name(argv[0]) : NULL;
+    if (plain) { /* a verb of its own too ("snapshot"): the next word tells */
+        autofree char *longer = argc < VERB_WORDS_MAX ? NULL : xasprintf("%s %s", argv[0], argv[1]);
+        noun = longer && find_name(longer);
+    }
     if (noun && (argc < VERB_WORDS_MAX || argv[1][0] == '-')) {
         autofree char *list = verbs_of(argv[0]);
         error_set(err, ERROR_USAGE, _("\"hutch %s\" needs a verb"), argv[0]);
         return error_hint(err, _("one of: %s"), list);
     }
     autofree char *name = noun ? xasprintf("%s %s", argv[0], argv[1]) : xstrdup(argv[0]);
-    for (const struct verb *const *verb = verb_table; *verb; verb++) {
-        if (strcmp((*verb)->name, name) == 0) {
-            *ret_verb = *verb;
-            *ret_words = noun ? VERB_WORDS_MAX : 1;
-            return 0;
-        }
-    }
-    return unknown(name, err);
+    const struct verb *verb = find_name(name);
+    if (!verb)
+        return unknown(name, err);
+    *ret_words = noun ? VERB_WORDS_MAX : 1;
+    *ret_verb = verb;
+    return 0;
 }
 
 int verb_exit(const struct verb *verb, const struct error *err)

@@ -11,7 +11,7 @@ libdaemon_a_SOURCES = \
 	%D%/routes_file.c %D%/routes_host.c %D%/routes_project.c %D%/routes_session.c %D%/routes_template.c %D%/routes_way.c \
 	%D%/rules.c %D%/rules.h \
 	%D%/server.c %D%/server.h %D%/show.c %D%/show.h %D%/state.c %D%/state.h %D%/state_rows.c \
-	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/steps.def %D%/up.c %D%/way.c %D%/way.h %D%/way_log.c \
+	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/state_snapshots.c %D%/state_snapshots.h %D%/layers.c %D%/layers.h %D%/snapshot.c %D%/snapshot.h %D%/snapshot_show.c %D%/routes_snapshot.c %D%/steps.def %D%/up.c %D%/way.c %D%/way.h %D%/way_log.c \
 	%D%/way_internal.h %D%/way_guest.c %D%/way_policy.c %D%/way_rules.c %D%/way_ports.c %D%/way_past.c %D%/past.c %D%/past.h %D%/way_show.c %D%/work.c %D%/work.h
 DAEMON_CFLAGS = $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBVIRT_CFLAGS) $(CRYPTO_CFLAGS)
 libdaemon_a_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
@@ -22,7 +22,10 @@ hutchd_SOURCES = %D%/main.c
 hutchd_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 hutchd_LDADD = $(DAEMON_LIBS)
 
-DAEMON_TESTS = tests/unit/test_daemon_state tests/unit/test_daemon_project tests/unit/test_daemon_rules tests/unit/test_past tests/unit/test_inbox_egress
+tests_unit_test_daemon_snapshots_SOURCES = tests/unit/test_daemon_snapshots.c
+tests_unit_test_daemon_snapshots_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
+tests_unit_test_daemon_snapshots_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
+DAEMON_TESTS = tests/unit/test_daemon_state tests/unit/test_daemon_snapshots tests/unit/test_daemon_project tests/unit/test_daemon_rules tests/unit/test_past tests/unit/test_inbox_egress
 check_PROGRAMS += $(DAEMON_TESTS)
 TESTS += $(DAEMON_TESTS)
 tests_unit_test_daemon_rules_SOURCES = tests/unit/test_daemon_rules.c
@@ -42,8 +45,8 @@ tests_unit_test_daemon_project_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_project_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 # hutchd with the fake host and the real hutch-guest.
-dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh
-TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh
+dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh
+TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh
 
 dist_man_MANS += doc/hutchd.8
 EXTRA_DIST += %D%/hutchd.service.in

@@ -7,9 +7,9 @@
 #include "base/units.h"
 #include "daemon/freeze.h"
 #include "daemon/inbox.h"
+#include "daemon/layers.h"
 #include "image/image.h"
 #include "vm/boot.h"
-#include "vm/layer.h"
 #include "wire/json.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static void sync_guest(struct work *work)
 /* Writes what libvirt said into the table. */
 static void set_table(struct work *work, const struct vm_info *info)
 {
-    autofree char *disk = daemon_project_path(work->daemon, work->r.id, "disk/0.qcow2");
+    autofree char *disk = layers_disk(work->daemon, &work->r);
     bool missing = !file_exists(disk);
     struct project *project = projects_lock(work->daemon->projects, work->r.id);
 
@@ -168,11 +168,12 @@ void machine_spec_finish(struct machine_spec *spec)
  * folder. */
 static void spec_paths(struct work *work, struct machine_spec *ret)
 {
-    static const char *const files[] = {NULL, "disk/0.qcow2", "initrd", "console.log"};
+    static const char *const files[] = {"disk", NULL, "initrd", "console.log"};
     static const char *const sockets[] = {"c.sock", "e.sock", "b.sock"};
 
     for (size_t i = 0; i < countof(files); i++)
-        ret->strings[i] = daemon_project_path(work->daemon, work->r.id, files[i]);
+        ret->strings[i] = files[i] ? daemon_project_path(work->daemon, work->r.id, files[i])
+                                   : layers_disk(work->daemon, &work->r);
     for (size_t i = 0; i < countof(sockets); i++) {
         ret->strings[4 + i] = daemon_socket_path(work->daemon, work->r.id, sockets[i]);
         ret->spec.ports[i] = ret->strings[4 + i];
@@ -204,7 +205,7 @@ int machine_spec_make(struct work *work, struct machine_spec *ret, struct error 
     if (rc < 0)
         error_hint(err, "`hutch template build %s` makes it again if the template is unchanged", r->template);
     else
-        rc = layer_chain(spec->disk, &ret->chain, err);
+        rc = layers_chain(work->daemon, r, r->layer, &ret->chain, err);
     if (rc == 0)
         spec->kernel = ret->base->kernel;
     spec->chain = (const char *const *)ret->chain;
@@ -242,10 +243,9 @@ int machine_define(struct work *work, struct error **err)
 
 int machine_trust(struct work *work, struct error **err)
 {
-    autofree char *disk = daemon_project_path(work->daemon, work->r.id, "disk/0.qcow2");
     struct project *project;
     char **chain = NULL;
-    int rc = layer_chain(disk, &chain, err);
+    int rc = layers_chain(work->daemon, &work->r, work->r.layer, &chain, err);
 
     if (rc == 0)
         rc = vm_check_chain(work->host, work->r.uuid, (const char *const *)chain, err);
@@ -255,8 +255,9 @@ int machine_trust(struct work *work, struct error **err)
 
         bool wrong = (*err)->code == ERROR_CORRUPT; /* else it ended, or libvirt does not say */
 
-        error_prefix(err, wrong ? "\"%s\" runs on another disk than hutch gave it and was stopped"
-                                : "what disk \"%s\" runs on could not be seen, so it was stopped",
+        error_prefix(err,
+                     wrong ? "\"%s\" runs on another disk than hutch gave it and was stopped"
+                           : "what disk \"%s\" runs on could not be seen, so it was stopped",
                      work->r.name);
         work_failed(work, *err, false);
         if (wrong)

@@ -266,6 +266,10 @@ static const char *busy_state(const struct project *project)
     case OPERATION_STOP:
     case OPERATION_REMOVE:
         return "stopping";
+    case OPERATION_SNAP:
+    case OPERATION_RESTORE:
+    case OPERATION_SNAPRM:
+    case OPERATION_FORK:
     case OPERATION_NONE:
         break;
     }
@@ -285,6 +289,10 @@ static const char *recorded_state(const struct record *r)
     case OPERATION_STOP:
     case OPERATION_REMOVE:
         return "stopping";
+    case OPERATION_SNAP:
+    case OPERATION_RESTORE:
+    case OPERATION_SNAPRM:
+    case OPERATION_FORK:
     case OPERATION_NONE:
         break;
     }

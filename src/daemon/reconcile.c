@@ -6,8 +6,10 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "daemon/freeze.h"
+#include "daemon/layers.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
+#include "daemon/snapshot.h"
 
 #include <string.h>
 #include <time.h>
@@ -124,6 +126,12 @@ int reconcile_project(struct work *work, struct error **err)
             rc = work_save(work, err);
         }
         break;
+    case OPERATION_SNAP:
+        rc = snapshot_settle(work, err);
+        break;
+    case OPERATION_RESTORE:
+    case OPERATION_SNAPRM:
+    case OPERATION_FORK:
     case OPERATION_REMOVE: /* its job was queued */
     case OPERATION_NONE:
         break;
@@ -132,6 +140,8 @@ int reconcile_project(struct work *work, struct error **err)
         rc = freeze_undo(work, err);
     if (rc == 0)
         drop_stray_image(work);
+    if (rc == 0)
+        layers_sweep(work);
     if (rc == 0 && work->r.saved && !file_exists(image)) {
         log_warning("\"%s\": its memory image is missing; the next start boots cold", work->r.name);
         rc = machine_drop_image(work, err);

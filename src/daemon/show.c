@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "daemon/inbox.h"
+#include "daemon/layers.h"
+#include "daemon/state_snapshots.h"
 #include "daemon/way.h"
 #include "wire/json.h"
 
@@ -231,16 +233,24 @@ static json_t *show_repos(const struct record *r)
     return list;
 }
 
-/* The layers of its disk, top first: the overlay and the base it stands on. */
+/* The layers of its disk, top first: the one that is written, those below it, and the base. */
 static json_t *show_layers(struct daemon *daemon, const struct record *r)
 {
-    autofree char *disk = daemon_project_path(daemon, r->id, "disk/0.qcow2");
-    json_t *list = json_array(), *top = json_object();
+    autofree struct layer_row *rows = NULL;
+    json_t *list = json_array();
+    size_t count = 0;
 
-    set(top, "path", json_string(disk));
-    set_number(top, "disk", file_disk_usage(disk));
-    set(top, "frozen", json_false());
-    json_array_append_new(list, top);
+    if (state_layers_path(daemon->state, r->id, r->layer, &rows, &count, NULL) < 0)
+        count = 0;
+    for (size_t i = 0; i < count; i++) {
+        autofree char *path = layers_file(daemon, rows[i].project, rows[i].number);
+        json_t *layer = json_object();
+
+        set(layer, "path", json_string(path));
+        set_number(layer, "disk", file_disk_usage(path));
+        set(layer, "frozen", json_boolean(rows[i].frozen));
+        json_array_append_new(list, layer);
+    }
     if (r->base[0])
         json_array_append_new(
             list, json_pack("{s:s, s:s, s:b}", "base", r->base, "template", r->template, "frozen", 1));

@@ -78,6 +78,27 @@ static const char *const migrations[] = {
     "ALTER TABLE projects ADD COLUMN frozen_for INTEGER NOT NULL DEFAULT 0;",
     /* the question for which it was saved to disk, because nobody came */
     "ALTER TABLE projects ADD COLUMN stored_for INTEGER NOT NULL DEFAULT 0;",
+    /* A layer belongs to the project in whose folder it lies; its parent may be another's. NULL: the base. */
+    "CREATE TABLE layers (id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, number INTEGER NOT "
+    "NULL,"
+    " parent INTEGER REFERENCES layers(id), frozen INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " UNIQUE (project, number)) STRICT;"
+    "CREATE INDEX layers_parent ON layers (parent);"
+    "CREATE TABLE snapshots (project TEXT NOT NULL REFERENCES projects(id) ON DELETE CASCADE, number INTEGER "
+    "NOT NULL,"
+    " layer INTEGER NOT NULL REFERENCES layers(id), parent INTEGER NOT NULL, memory TEXT, boot TEXT NOT NULL,"
+    " cause TEXT NOT NULL, about TEXT NOT NULL, note TEXT NOT NULL, kept INTEGER NOT NULL,"
+    " created_ns INTEGER NOT NULL, pause_ms INTEGER NOT NULL, consistent TEXT NOT NULL,"
+    " generation INTEGER NOT NULL, machine TEXT NOT NULL, bytes INTEGER NOT NULL, made INTEGER NOT NULL,"
+    " PRIMARY KEY (project, number)) STRICT;"
+    "CREATE INDEX snapshots_layer ON snapshots (layer);"
+    "ALTER TABLE projects ADD COLUMN layer INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE projects ADD COLUMN here INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE projects ADD COLUMN layer_last INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE projects ADD COLUMN snap_last INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE projects ADD COLUMN aim_layer INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE projects ADD COLUMN aim_snap INTEGER NOT NULL DEFAULT 0;"
+    "INSERT INTO layers (project, number, parent, frozen, bytes) SELECT id, 0, NULL, 0, 0 FROM projects;",
 };
 
 int state_fail(struct state *state, struct error **err)

@@ -19,7 +19,11 @@ enum operation {
     OPERATION_WAKE,
     OPERATION_SUSPEND,
     OPERATION_STOP,
-    OPERATION_REMOVE
+    OPERATION_REMOVE,
+    OPERATION_SNAP,
+    OPERATION_RESTORE,
+    OPERATION_SNAPRM,
+    OPERATION_FORK
 };
 
 enum step {
@@ -70,6 +74,10 @@ struct record {
     int64_t stored_for;   /* while saved: for this request, whose answer wakes it; 0: a person saved it */
     char boot[17];        /* this boot: made at each cold start */
     char *failure;        /* why the last operation failed, or NULL */
+    int64_t layer;        /* its disk is layers.h's layer of this number … */
+    int64_t here;         /* … which stands on the snapshot of this number; 0: on none */
+    int64_t layer_last, snap_last; /* the numbers that were given last; none is ever given again */
+    int64_t aim_layer, aim_snap;   /* what the step under way makes or goes to; 0: nothing */
     struct repo_row *repos;
     size_t repo_count;
 };
@@ -91,6 +99,11 @@ const char *state_installation(const struct state *state);
 /* Writes a record and its repositories as one transaction, new or not. ERROR_EXISTS: another project has the
  * name. */
 int state_save(struct state *state, const struct record *record, struct error **err);
+/* The same, with what more writes in that transaction (its negative code undoes all of it). more runs with
+ * the state locked: state_store.h. */
+typedef int (*state_more_fn)(struct state *state, void *user, struct error **err);
+int state_save_with(struct state *state, const struct record *record, state_more_fn more, void *user,
+                    struct error **err);
 /* Forgets a project with all that belongs to it. */
 int state_delete(struct state *state, const char *id, struct error **err);
 /* Calls fn for each project in order of creation; fn copies what it keeps. */

@@ -74,8 +74,9 @@ static int save_project(struct state *state, const struct record *r, struct erro
         state,
         "INSERT INTO projects (id, uuid, name, folder, template, base, user, cpu_model, kernel_options, "
         "cpus, memory, disk,"
-        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for, stored_for)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for, stored_for,"
+        " layer, here, layer_last, snap_last, aim_layer, aim_snap)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
         " ON CONFLICT (id) DO UPDATE SET name=excluded.name, folder=excluded.folder, "
         "template=excluded.template,"
         " base=excluded.base, user=excluded.user, cpu_model=excluded.cpu_model, "
@@ -83,8 +84,11 @@ static int save_project(struct state *state, const struct record *r, struct erro
         " cpus=excluded.cpus, memory=excluded.memory, disk=excluded.disk, made=excluded.made, "
         "step=excluded.step,"
         " saved=excluded.saved, boot=excluded.boot, failure=excluded.failure,"
-        " frozen_boot=excluded.frozen_boot, frozen_for=excluded.frozen_for, stored_for=excluded.stored_for",
+        " frozen_boot=excluded.frozen_boot, frozen_for=excluded.frozen_for, stored_for=excluded.stored_for,"
+        " layer=excluded.layer, here=excluded.here, layer_last=excluded.layer_last,"
+        " snap_last=excluded.snap_last, aim_layer=excluded.aim_layer, aim_snap=excluded.aim_snap",
         err);
+    const int64_t places[] = {r->layer, r->here, r->layer_last, r->snap_last, r->aim_layer, r->aim_snap};
     const char *texts[] = {r->id,   r->uuid, r->name,      r->folder,        r->template,
                            r->base, r->user, r->cpu_model, r->kernel_options};
 
@@ -104,6 +108,8 @@ static int save_project(struct state *state, const struct record *r, struct erro
     bind_text(stmt, 19, r->frozen_boot);
     sqlite3_bind_int64(stmt, 20, r->frozen_for);
     sqlite3_bind_int64(stmt, 21, r->stored_for);
+    for (size_t i = 0; i < countof(places); i++)
+        sqlite3_bind_int64(stmt, 22 + (int)i, places[i]);
     if (sqlite3_step(stmt) != SQLITE_DONE) {
         int rc = sqlite3_errcode(state->db) == SQLITE_CONSTRAINT
                      ? error_set(err, ERROR_EXISTS, "a project \"%s\" is there already", r->name)
@@ -151,7 +157,18 @@ static int run_for(struct state *state, const char *sql, const char *id, struct 
     return state_finish_stmt(state, stmt, err);
 }
 
-int state_save(struct state *state, const struct record *record, struct error **err)
+/* A project has a first layer from its first record on. */
+static int save_first_layer(struct state *state, const char *id, struct error **err)
+{
+    return run_for(
+        state,
+        "INSERT OR IGNORE INTO layers (project, number, parent, frozen, bytes)"
+        " SELECT id, layer, NULL, 0, 0 FROM projects WHERE id = ? AND layer = 0 AND layer_last = 0",
+        id, err);
+}
+
+int state_save_with(struct state *state, const struct record *record, state_more_fn more, void *user,
+                    struct error **err)
 {
     int rc;
 
@@ -164,12 +181,21 @@ int state_save(struct state *state, const struct record *record, struct error **
         for (size_t i = 0; rc == 0 && i < record->repo_count; i++)
             rc = save_repo(state, record->id, i, &record->repos[i], err);
         if (rc == 0)
+            rc = save_first_layer(state, record->id, err);
+        if (rc == 0 && more)
+            rc = more(state, user, err);
+        if (rc == 0)
             rc = state_exec(state, "COMMIT", err);
         if (rc < 0)
             sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
     }
     pthread_mutex_unlock(&state->lock);
     return rc;
+}
+
+int state_save(struct state *state, const struct record *record, struct error **err)
+{
+    return state_save_with(state, record, NULL, NULL, err);
 }
 
 int state_delete(struct state *state, const char *id, struct error **err)
@@ -179,6 +205,8 @@ int state_delete(struct state *state, const char *id, struct error **err)
     pthread_mutex_lock(&state->lock);
     rc =
         run_for(state, "DELETE FROM projects WHERE id = ?", id, err); /* the rest goes by ON DELETE CASCADE */
+    if (rc == 0)
+        rc = run_for(state, "DELETE FROM layers WHERE project = ?", id, err);
     if (rc == 0) /* what was asked stays in the journal */
         rc = run_for(state, "DELETE FROM requests WHERE project = ?", id, err);
     if (rc == 0)
@@ -260,6 +288,12 @@ static void read_record(sqlite3_stmt *stmt, struct record *r)
     column_field(stmt, 18, r->frozen_boot, sizeof(r->frozen_boot));
     r->frozen_for = sqlite3_column_int64(stmt, 19);
     r->stored_for = sqlite3_column_int64(stmt, 20);
+    r->layer = sqlite3_column_int64(stmt, 21);
+    r->here = sqlite3_column_int64(stmt, 22);
+    r->layer_last = sqlite3_column_int64(stmt, 23);
+    r->snap_last = sqlite3_column_int64(stmt, 24);
+    r->aim_layer = sqlite3_column_int64(stmt, 25);
+    r->aim_snap = sqlite3_column_int64(stmt, 26);
 }
 
 int state_load(struct state *state, void (*fn)(const struct record *record, void *user), void *user,
@@ -272,7 +306,8 @@ int state_load(struct state *state, void (*fn)(const struct record *record, void
     stmt = state_prepare(
         state,
         "SELECT id, uuid, name, folder, template, base, user, cpu_model, kernel_options, cpus, memory, disk,"
-        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for, stored_for FROM projects "
+        " created_ns, made, step, saved, boot, failure, frozen_boot, frozen_for, stored_for,"
+        " layer, here, layer_last, snap_last, aim_layer, aim_snap FROM projects "
         "ORDER BY "
         "created_ns, id",
         err);

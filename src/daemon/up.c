@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "conf/template.h"
 #include "daemon/host.h"
+#include "daemon/layers.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
 #include "image/image.h"
@@ -111,7 +112,7 @@ static int make_disk(struct work *work, const struct base *base, struct error **
 {
     autofree char *folder = daemon_project_path(work->daemon, work->r.id, NULL);
     autofree char *disks = daemon_project_path(work->daemon, work->r.id, "disk");
-    autofree char *disk = daemon_project_path(work->daemon, work->r.id, "disk/0.qcow2");
+    autofree char *disk = layers_disk(work->daemon, &work->r);
     int rc = work_step(work, STEP_UP_DISK, err);
 
     if (rc == 0)

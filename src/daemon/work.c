@@ -39,13 +39,18 @@ void work_finish(struct work *work)
     record_finish(&work->r);
 }
 
-int work_save(struct work *work, struct error **err)
+int work_save_with(struct work *work, state_more_fn more, void *user, struct error **err)
 {
-    int rc = state_save(work->daemon->state, &work->r, err);
+    int rc = state_save_with(work->daemon->state, &work->r, more, user, err);
 
     if (rc == 0)
         projects_put(work->daemon->projects, &work->r);
     return rc;
+}
+
+int work_save(struct work *work, struct error **err)
+{
+    return work_save_with(work, NULL, NULL, err);
 }
 
 /* Test hook: ends hutchd at the step that HUTCH_CRASH_AT names, as kill -9 would. */
@@ -57,17 +62,22 @@ static void crash_hook(enum step step)
         _exit(CRASH_STATUS);
 }
 
-int work_step_anyway(struct work *work, enum step step, struct error **err)
+int work_step_with(struct work *work, enum step step, state_more_fn more, void *user, struct error **err)
 {
     int rc;
 
     work->r.step = step;
-    rc = work_save(work, err);
+    rc = work_save_with(work, more, user, err);
     if (rc < 0)
         return rc;
     crash_hook(step);
     job_progress(work->job, step_name(step), 0, 0, NULL, "%s", step_about(step));
     return 0;
+}
+
+int work_step_anyway(struct work *work, enum step step, struct error **err)
+{
+    return work_step_with(work, step, NULL, NULL, err);
 }
 
 int work_step(struct work *work, enum step step, struct error **err)

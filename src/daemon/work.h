@@ -21,6 +21,10 @@ int work_save(struct work *work, struct error **err);
 int work_step(struct work *work, enum step step, struct error **err);
 /* The same for what must not be left half done: a cancelled job goes on. */
 int work_step_anyway(struct work *work, enum step step, struct error **err);
+/* The same, with rows that belong to the step in one transaction (state.h). */
+int work_step_with(struct work *work, enum step step, state_more_fn more, void *user, struct error **err);
+/* Writes the record with what more writes, then to the table; no step. */
+int work_save_with(struct work *work, state_more_fn more, void *user, struct error **err);
 /* The operation is over: no step, no failure. */
 int work_done(struct work *work, struct error **err);
 /* It failed: the reason is kept with the project. keep_step: the step stays recorded (it must be finished

@@ -84,6 +84,27 @@ for step in $(steps_of stop); do
     clean
 done
 
+snaps() { api GET /v1/projects/box/snapshots | jq -r .snap | paste -sd' '; }
+for step in $(steps_of snap); do
+    up box >/dev/null
+    api POST /v1/projects/box/snapshots -d '{"note":"kept"}' >/dev/null
+    crash_at "$step" POST /v1/projects/box/snapshots
+    within 20 is_state box run
+    is "$step: it runs" run "$(state box)"
+    case $step in
+    snap.record) want='@1 @2' ;;
+    *) want='@1' ;; # the machine had no new layer yet
+    esac
+    is "$step: it was taken or not" "$want" "$(snaps)"
+    folder=$home/data/projects/$(api GET /v1/projects/box | jq -r .id)/disk
+    is "$step: no file too many" "$(api GET /v1/projects/box | jq '[.layers[].path | select(.)] | length')" "$(find "$folder" -type f | wc -l)"
+    is "$step: what is frozen cannot be written" 0 "$(api GET /v1/projects/box | jq -r '.layers[] | select(.frozen and .path) | .path' | xargs stat -c %a | grep -vc 444)"
+    is "$step: another can be taken" @3 "$(api POST /v1/projects/box/snapshots -d '{}' | last | jq -r .result.snap)"
+    api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
+    is "$step: it starts" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+    clean
+done
+
 for step in $(steps_of rm); do
     up box >/dev/null
     crash_at "$step" DELETE /v1/projects/box

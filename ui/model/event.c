@@ -297,6 +297,7 @@ static const struct {
     {"lifecycle.thaw", N_("machine is thawed")},
     {"lifecycle.remove", N_("project is removed")},
     {"lifecycle.failed", N_("failed: %s")},
+    {"snapshot.made", N_("snapshot %s")},
     {"lifecycle.drop", N_("dropped: %s")},
     {"lifecycle.base", N_("base is built of template %s")},
     {"git.clone", N_("git clone %s")},

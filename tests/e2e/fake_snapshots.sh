@@ -1,0 +1,96 @@
+#!/bin/bash
+# Snapshots with the fake host: what is on record, on disk and open is one chain; what fails leaves all as it was.
+# shellcheck source-path=SCRIPTDIR source=fake_lib.sh
+. "$(dirname "$0")/fake_lib.sh"
+
+snap() { api POST /v1/projects/box/snapshots -d "${1:-{\}}" | last; }
+snaps() { api GET /v1/projects/box/snapshots | jq -r .snap | paste -sd' '; }
+id() { api GET /v1/projects/box | jq -r .id; }
+disk() { echo "$home/data/projects/$(id)/disk/$1.qcow2"; }
+backing() { qemu-img info -U --output=json "$(disk "$1")" | jq -r '."full-backing-filename"'; }
+files() { find "$home/data/projects/$(id)/disk" -type f -printf '%f\n' | sort | paste -sd' '; }
+layers() { api GET /v1/projects/box | jq -r '[.layers[] | (.path // "base") | sub(".*/"; "")] | join(" ")'; }
+open() { find "$home" -name fake.json -exec jq -r '[.[0].chain[] | sub(".*/"; "")] | join(" ")' {} \;; }
+
+start_daemon
+make_base
+is "before it is made there is nothing to keep" not-found "$(api POST /v1/projects/box/snapshots -d '{}' | jq -r .error.code)"
+up box >/dev/null
+is "no snapshot yet" "" "$(snaps)"
+
+made=$(snap '{"note":"before the upgrade"}')
+is "the first is @1" @1 "$(jq -r .result.snap <<<"$made")"
+is "with its note" "before the upgrade" "$(jq -r .result.note <<<"$made")"
+is "a person's is kept" true "$(jq -r .result.kept <<<"$made")"
+is "a guest that cannot hold its disk is said" crash "$(jq -r .result.consistent <<<"$made")"
+like "with its pause" '^[0-9]+$' "$(jq -r .result.pause_ms <<<"$made")"
+is "it stands here" true "$(api GET /v1/projects/box/snapshots/@1 | jq -r .here)"
+is "the machine goes on" run "$(state box)"
+is "files" "0.qcow2 1.qcow2" "$(files)"
+is "the new one stands on the old one" "$(disk 0)" "$(backing 1)"
+is "which nobody writes any more" 444 "$(stat -c %a "$(disk 0)")"
+is "on record" "1.qcow2 0.qcow2 base" "$(layers)"
+is "and open" "1.qcow2 0.qcow2 disk.qcow2" "$(open)"
+
+snap >/dev/null
+is "the second stands on the first" @1 "$(api GET /v1/projects/box/snapshots/@2 | jq -r .parent)"
+is "two" "@1 @2" "$(snaps)"
+api POST /v1/projects/box/snapshots/@2/note -d '{"note":"later"}' >/dev/null
+is "a note can come later" later "$(api GET /v1/projects/box/snapshots/@2 | jq -r .note)"
+is "one that is not there" not-found "$(api GET /v1/projects/box/snapshots/@9 | jq -r .error.code)"
+is "no number" invalid "$(api GET /v1/projects/box/snapshots/x | jq -r .error.code)"
+is "a cause that is none" invalid "$(api POST /v1/projects/box/snapshots -d '{"cause":"whim"}' | jq -r .error.code)"
+is "an automatic one is not kept" false "$(snap '{"cause":"gate","about":"rm -rf"}' | jq -r .result.kept)"
+is "the journal has them" 3 "$(api GET '/v1/events?kind=snapshot' | jq -r 'select(.kind == "snapshot.made") | .subject' | wc -l)"
+
+# Restarts of all of it.
+kill_daemon
+start_daemon
+within 20 is_state box run
+is "after a restart of hutchd: the chain is right" run "$(state box)"
+api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
+is "it is off" off "$(state box)"
+is "one of a machine that is off" off "$(snap | jq -r .result.consistent)"
+is "four" "@1 @2 @3 @4" "$(snaps)"
+is "it starts again" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+is "on the newest layer" "4.qcow2 3.qcow2 2.qcow2 1.qcow2 0.qcow2 disk.qcow2" "$(open)"
+api POST /v1/projects/box/pause >/dev/null
+is "one of a machine that stands still" crash "$(snap | jq -r .result.consistent)"
+is "it stands still as before" paused "$(state box)"
+api POST /v1/projects/box/resume >/dev/null
+api POST /v1/projects/box/suspend >/dev/null
+is "one of a machine that is saved" crash "$(snap | jq -r .result.consistent)"
+is "it wakes on the newest layer" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+is "which is open" 6.qcow2 "$(open | cut -d' ' -f1)"
+
+# What fails leaves all as it was.
+faults=$(find "$home" -name fake.json -printf '%h/faults\n')
+before="$(snaps) $(files) $(layers) $(open)"
+echo snapshot=fail >"$faults"
+is "a hypervisor that refuses" hypervisor "$(snap | jq -r .error.code)"
+is "everything is as before" "$before" "$(snaps) $(files) $(layers) $(open)"
+is "and runs" run "$(state box)"
+rm "$faults"
+is "the number stays given" @8 "$(snap | jq -r .result.snap)"
+
+# Many at once: in turn, none lost.
+many=()
+for i in 1 2 3 4; do snap >"$home/many.$i" & many+=($!); done
+wait "${many[@]}"
+is "four at once are four" 4 "$(cat "$home"/many.* | jq -r .result.snap | sort -u | wc -l)"
+is "the machine runs" run "$(state box)"
+
+# A stale backing file is never run on.
+api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
+top=$(layers | cut -d. -f1)
+chmod 644 "$(disk "$top")"
+qemu-img rebase -u -F qcow2 -b "$(disk 0)" "$(disk "$top")"
+is "a layer that stands on another than it is to" corrupt "$(api POST /v1/projects/box/start | last | jq -r .error.code)"
+is "is not started" off "$(state box | sed s/failed/off/)"
+qemu-img rebase -u -F qcow2 -b "$(disk $((top - 1)))" "$(disk "$top")"
+is "put right it starts" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+
+api DELETE '/v1/projects/box?discard_work=1' >/dev/null
+ok "rm takes all of it" within 20 no_file
+is "the journal is whole" 0 "$(api GET /v1/journal/verify | last | jq -r .result.bad)"
+the_end
