@@ -103,8 +103,8 @@ const struct event *events_command(const struct events *events, uint32_t project
 {
     for (size_t at = events->end; at-- > events->first;) {
         const struct event *event = events_at(events, at);
-        if (event->group == EVENT_EXEC && event->project == project && event->session &&
-            event->ts_ns <= ts_ns && !strcmp(event->session, session) && event_present(events, event))
+        if (event->started && event->project == project && event->session && event->ts_ns <= ts_ns &&
+            !strcmp(event->session, session) && event_present(events, event))
             return event;
     }
     return NULL;
@@ -419,15 +419,4 @@ void event_outcome(const struct event *event, char ret[24])
         event->exit ? snprintf(ret, 24, _("exit %d"), event->exit) : snprintf(ret, 24, "%s", _("ok"));
     else if (event->started)
         snprintf(ret, 24, "%s", event->ended ? _("ended") : _("runs"));
-}
-
-const char *events_session(const struct events *events, uint32_t project, const char *session)
-{
-    for (size_t at = events->end; at-- > events->first;) {
-        const struct event *event = events_at(events, at);
-        if (event && event->started && event->project == project && event->session &&
-            !strcmp(event->session, session))
-            return event_text(event);
-    }
-    return NULL;
 }

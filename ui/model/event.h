@@ -68,9 +68,6 @@ bool events_ends_machine(const char *kind);
 const char *event_kind(const struct events *events, const struct event *event);
 /* The number of a project's name (as hutchd has it), 0: no event of it. */
 uint32_t events_project(const struct events *events, const char *name);
-/* What a session of a project runs, as hutchd was told at its start (not the caller's); NULL: that is not
- * here. */
-const char *events_session(const struct events *events, uint32_t project, const char *session);
 /* The command of a session (safe text) of a project that has its name now: the newest that began by ts_ns.
  * NULL: it is not remembered. */
 const struct event *events_command(const struct events *events, uint32_t project, const char *session,

@@ -130,6 +130,28 @@ static void build_head(struct prompt *prompt, const json_t *fields)
     add(prompt, PROMPT_HEAD, STYLE_NORMAL, "", xstrdup(consequence(kind, fields)));
 }
 
+/* The lines of its question, each with an answer of its own; this one is marked. */
+static void build_lines(const struct app *app, struct prompt *prompt)
+{
+    static const char *const classes[] = {"", N_("!UNUSUAL!"), N_("***CRITICAL***")};
+    const struct request_row *own = inbox_find(&app->inbox, prompt->id);
+    bool first = true;
+    if (!own || !inbox_next_line(&app->inbox, prompt->id))
+        return;
+    for (size_t i = 0; i < app->inbox.count; i++) {
+        const struct request_row *row = &app->inbox.list[i];
+        if (row->batch != own->batch)
+            continue;
+        autofree char *subject = prompt_ascii(row->subject);
+        const char *class = row->class ? _(classes[row->class]) : "";
+        text(prompt, row == own ? STYLE_TITLE : STYLE_NORMAL, first ? _("together") : "",
+             xasprintf("%c #%llu  %s%s%s", row == own ? '>' : ' ', (unsigned long long)row->id, subject,
+                       *class ? "   " : "", class));
+        first = false;
+    }
+    blank(prompt);
+}
+
 /* ---- by whom ---- */
 
 /* The command as a line: what has blanks or nothing in it stands between marks. *ret_bytes: its length. */
@@ -161,9 +183,11 @@ static char *place_of(const struct app *app, const struct prompt *prompt, const 
 {
     autofree char *cwd = field_text(claim, "cwd"), *session = field_text(claim, "session");
     uint32_t project = events_project(&app->events, prompt->raw_project);
-    const char *runs = *session ? events_session(&app->events, project, session) : NULL;
+    const struct event *runs =
+        *session ? events_command(&app->events, project, session, field_number(prompt->json, "asked_ns", 0))
+                 : NULL;
     return xasprintf("%s%s%s%s", *cwd ? _("in ") : "", cwd, *session ? _("   session ") : "",
-                     runs ? runs : session);
+                     runs ? event_text(runs) : session);
 }
 
 static void build_claim(const struct app *app, struct prompt *prompt, const json_t *fields)
@@ -394,6 +418,7 @@ void prompt_build(const struct app *app, struct prompt *prompt)
         add(prompt, PROMPT_RULE, STYLE_RULE, "", xstrdup(""));
     else
         blank(prompt);
+    build_lines(app, prompt);
     build_claim(app, prompt, fields);
     build_site(prompt, fields);
     build_why(prompt, fields);
