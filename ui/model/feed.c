@@ -194,7 +194,9 @@ static void take_projects(struct app *app, struct call *call, const struct messa
         return;
     }
     app->projects_call = 0;
+    free(steal(&app->projects.failure));
     if (message->error) {
+        app->projects.failure = xstrdup(message->error->message);
         if (app->up)
             app_say_error(app, message->error);
         return;

@@ -29,6 +29,7 @@ void projects_finish(struct projects *projects)
     for (size_t i = 0; i < projects->count; i++)
         finish(&projects->list[i]);
     free(projects->list);
+    free(projects->failure);
     *projects = (struct projects){0};
 }
 

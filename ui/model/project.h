@@ -35,6 +35,7 @@ struct projects {
     size_t count;
     uint64_t last; /* number that was given last */
     bool known;    /* the list came in once */
+    char *failure; /* why the last list did not come, or NULL */
     bool too_many;
     bool has_agent, has_waiting, has_net; /* one had such a value since the screen opened */
 };
@@ -59,8 +60,8 @@ bool project_passing(const struct project *project);
 bool projects_frozen(const struct projects *projects);
 /* What is to be said about it now: failure, step, or "". Not the caller's. */
 const char *project_now(const struct project *project);
-/* The path of an act on it, the rest ("/start", "?discard_work=1") as it is: with hutchd's id, by which hutchd
- * refuses it once the name is another project's. The caller's to free. */
+/* The path of an act on it, the rest ("/start", "?discard_work=1") as it is: with hutchd's id, by which
+ * hutchd refuses it once the name is another project's. The caller's to free. */
 char *project_api_path(const struct project *project, const char *rest);
 /* "BUDGET 12K of 1M up" in that mode, else NULL. The caller's to free. */
 char *project_budget(const struct project *project);

@@ -114,6 +114,10 @@ static void paint_empty(const struct painter *painter, int row)
     else if (!app->up && !app->was_up) {
         text = xasprintf(_("hutchd is away: %s"), app->down_why);
         style = STYLE_BAD;
+    } else if (app->up && !app->projects.known && app->projects.failure &&
+               painter->view == view_table[VIEW_PROJECTS]) {
+        text = xasprintf(_("the projects cannot be listed: %s"), app->projects.failure);
+        style = STYLE_BAD;
     } else if (app->up && !app->projects.known && painter->view == view_table[VIEW_PROJECTS])
         text = xstrdup(_("asking hutchd for the projects ..."));
     else if (painter->view->flags & VIEW_TAB && app->selected && !app_project(app))
