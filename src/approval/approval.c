@@ -24,6 +24,7 @@ static void item_free(struct approval *approval, struct approval_item *item)
 {
     TAILQ_REMOVE(&approval->items, item, link);
     request_finish(&item->request);
+    batch_finish(item);
     free(item);
 }
 
@@ -39,24 +40,13 @@ void approval_destroy(struct approval *approval)
 
 /* ---- small steps ---- */
 
-static bool stands(const struct approval_item *item)
-{
-    return item->request.state == APPROVAL_HELD || item->request.state == APPROVAL_FROZEN;
-}
-
-/* One that was answered or is gone stays in the list while its waiters are told. */
-static bool is_open(const struct approval_item *item)
-{
-    return stands(item) || item->request.state == APPROVAL_WAITING;
-}
-
 static void wake(struct approval *approval)
 {
     struct approval_item *item;
     int64_t at = 0;
 
     TAILQ_FOREACH(item, &approval->items, link)
-    if (stands(item) && (!at || item->deadline_ms < at))
+    if (item_stands(item) && (!at || item->deadline_ms < at))
         at = item->deadline_ms;
     approval->ops.wake(at, approval->user);
 }
@@ -128,7 +118,7 @@ static struct approval_item *find_open(struct approval *approval, const struct a
     struct approval_item *item;
 
     TAILQ_FOREACH(item, &approval->items, link)
-    if (is_open(item) && approval_same(item->request.project, ask->project) &&
+    if (item_is_open(item) && approval_same(item->request.project, ask->project) &&
         approval_same(item->request.key, ask->key) && approval_same(item->request.verb, ask->verb))
         return item;
     return NULL;
@@ -188,7 +178,7 @@ static void join(struct approval *approval, struct approval_item *item, const st
     item->request.attempts++;
     if (!item->request.waiters)
         renew(item, ask, false);
-    if (!stands(item))
+    if (!item_stands(item))
         hold(approval, item, ask);
     attach(item, waiter);
     save(approval, item, NULL); /* the question itself is stored; its count may be lost */
@@ -197,7 +187,8 @@ static void join(struct approval *approval, struct approval_item *item, const st
 }
 
 /* A new question, written down before it counts. NULL: it could not be. */
-static struct approval_item *open_new(struct approval *approval, const struct approval_ask *ask, bool held)
+static struct approval_item *open_new(struct approval *approval, const struct approval_ask *ask,
+                                      const struct approval_item *with, bool held)
 {
     struct approval_item *item = xnew(struct approval_item);
     struct approval_request *request = &item->request;
@@ -217,6 +208,7 @@ static struct approval_item *open_new(struct approval *approval, const struct ap
     TAILQ_INIT(&item->waiters);
     request_copy(request, &from);
     request->asked_ms = approval_now(approval);
+    batch_join(item, with, ask);
     request_bind(request);
     if (held)
         hold(approval, item, ask);
@@ -242,6 +234,7 @@ bool approval_ask(struct approval *approval, const struct approval_ask *ask, str
 {
     struct approval_item *item = find_open(approval, ask);
     const struct denial *denial;
+    bool full;
 
     if (waiters_of(approval, ask->project) >= APPROVAL_WAITERS_MAX ||
         strlen(ask->fields) > APPROVAL_FIELDS_MAX) {
@@ -257,11 +250,14 @@ bool approval_ask(struct approval *approval, const struct approval_ask *ask, str
             (struct approval_outcome){.verdict = APPROVAL_DENY, .id = denial->id, .reason = denial->reason};
         return false;
     }
-    if (!quota_allows(approval, ask)) {
+    const struct approval_item *with = batch_find(approval, ask, &full);
+    if (full)
+        quota_tell(approval, ask);
+    if (full || !quota_allows(approval, ask, with != NULL)) {
         *ret_outcome = (struct approval_outcome){.verdict = APPROVAL_QUOTA};
         return false;
     }
-    if (!(item = open_new(approval, ask, true))) {
+    if (!(item = open_new(approval, ask, with, true))) {
         *ret_outcome = (struct approval_outcome){.verdict = APPROVAL_FAILED};
         return false;
     }
@@ -276,7 +272,8 @@ int64_t approval_put(struct approval *approval, const struct approval_ask *ask)
     struct approval_item *item = find_open(approval, ask);
     bool fresh = !item;
 
-    if (strlen(ask->fields) > APPROVAL_FIELDS_MAX || (fresh && !(item = open_new(approval, ask, false))))
+    if (strlen(ask->fields) > APPROVAL_FIELDS_MAX ||
+        (fresh && !(item = open_new(approval, ask, NULL, false))))
         return 0;
     if (!fresh) {
         item->request.attempts++;
@@ -317,7 +314,7 @@ void approval_withdraw(struct approval *approval, struct approval_waiter *waiter
     if (!item)
         return;
     detach(waiter);
-    if (!item->request.waiters && stands(item)) {
+    if (!item->request.waiters && item_stands(item)) {
         close_gone(approval, item, "what asked has ended");
         wake(approval);
     } else {
@@ -334,7 +331,7 @@ void approval_resolve(struct approval *approval, struct approval_waiter *waiter,
         return;
     detach(waiter);
     waiter->done(waiter, outcome);
-    if (!item->request.waiters && stands(item)) {
+    if (!item->request.waiters && item_stands(item)) {
         close_gone(approval, item, "a rule decides now");
         wake(approval);
     }
@@ -347,7 +344,7 @@ static struct approval_item *find_item(struct approval *approval, int64_t id)
     struct approval_item *item;
 
     TAILQ_FOREACH(item, &approval->items, link)
-    if (item->request.id == id && is_open(item))
+    if (item->request.id == id && item_is_open(item))
         return item;
     return NULL;
 }
@@ -455,7 +452,7 @@ static void end_hold(struct approval *approval, struct approval_item *item)
 static bool is_due(const struct approval_item *item, int64_t time)
 {
     int64_t longest = item->request.state == APPROVAL_FROZEN ? item->freeze_ms : item->hold_ms;
-    return stands(item) && (item->deadline_ms <= time || item->deadline_ms - time > longest);
+    return item_stands(item) && (item->deadline_ms <= time || item->deadline_ms - time > longest);
 }
 
 void approval_tick(struct approval *approval)
@@ -496,7 +493,7 @@ void approval_away(struct approval *approval, const char *project)
 again:
     TAILQ_FOREACH(item, &approval->items, link)
     {
-        if (!stands(item) || (project && !approval_same(item->request.project, project)))
+        if (!item_stands(item) || (project && !approval_same(item->request.project, project)))
             continue;
         send_away(approval, item);
         goto again;
@@ -511,7 +508,7 @@ void approval_forget(struct approval *approval, const char *project)
 again:
     TAILQ_FOREACH(item, &approval->items, link)
     {
-        if (!is_open(item) || !approval_same(item->request.project, project))
+        if (!item_is_open(item) || !approval_same(item->request.project, project))
             continue;
         close_gone(approval, item, "the project was removed");
         goto again;
@@ -525,7 +522,7 @@ void approval_rules_changed(struct approval *approval, const char *project, int6
 
     TAILQ_FOREACH(item, &approval->items, link)
     {
-        if (!is_open(item) || (project && !approval_same(item->request.project, project)))
+        if (!item_is_open(item) || (project && !approval_same(item->request.project, project)))
             continue;
         item->request.generation = generation;
         request_bind(&item->request);
@@ -558,41 +555,8 @@ int approval_restore(struct approval *approval, const struct approval_request *r
     return save(approval, item, err);
 }
 
-/* ---- looking ---- */
-
-size_t approval_list(struct approval *approval, const struct approval_request **ret, size_t max)
-{
-    const struct approval_item *item;
-    size_t count = 0;
-
-    TAILQ_FOREACH(item, &approval->items, link)
-    if (count < max && is_open(item))
-        ret[count++] = &item->request;
-    return count;
-}
-
 const struct approval_request *approval_find(struct approval *approval, int64_t id)
 {
     const struct approval_item *item = find_item(approval, id);
     return item ? &item->request : NULL;
-}
-
-size_t approval_count(struct approval *approval, const char *project)
-{
-    const struct approval_item *item;
-    size_t count = 0;
-
-    TAILQ_FOREACH(item, &approval->items, link)
-    count += is_open(item) && (!project || approval_same(item->request.project, project));
-    return count;
-}
-
-int64_t approval_frozen_for(struct approval *approval, const char *project)
-{
-    const struct approval_item *item;
-
-    TAILQ_FOREACH(item, &approval->items, link)
-    if (item->request.state == APPROVAL_FROZEN && approval_same(item->request.project, project))
-        return item->request.id;
-    return 0;
 }

@@ -30,7 +30,9 @@
 #define APPROVAL_OPEN_MAX    5                /* questions of a project at a time */
 #define APPROVAL_MINUTE_MAX  6                /* new ones of a project */
 #define APPROVAL_HOUR_MAX    60
-#define APPROVAL_WAITERS_MAX 256 /* of a project */
+#define APPROVAL_BATCH_MS    2000 /* what one program asks within it is one question with a line for each */
+#define APPROVAL_BATCH_MAX   8    /* lines of a question */
+#define APPROVAL_WAITERS_MAX 256  /* of a project */
 #define APPROVAL_TEXT_MAX    512
 #define APPROVAL_FIELDS_MAX  (64 * 1024)
 #define APPROVAL_NONCE_SIZE  33
@@ -86,6 +88,7 @@ struct approval_request {
     enum approval_state state;
     int64_t asked_ms, changed_ms;    /* of the state */
     uint32_t attempts;               /* how often it was asked */
+    int64_t batch;                   /* it is a line of this request's question; 0: of its own */
     char digest[65];                 /* of all that is shown: whose, verb, key, fields, generation */
     char nonce[APPROVAL_NONCE_SIZE]; /* of this showing; not stored */
     /* An answer. */
@@ -152,6 +155,7 @@ int approval_restore(struct approval *approval, const struct approval_request *r
 
 struct approval_ask {
     const char *project, *boot, *session, *verb, *key, *subject, *fields, *owner;
+    const char *process, *site; /* what asks, and whose place it is: NULL or "" if that is not known */
     int64_t generation;
     enum approval_tier tier;
     unsigned scopes;
@@ -161,7 +165,10 @@ struct approval_ask {
 /* Asks. True: it is held, waiter->done will be called. False: *ret_outcome at once (denied a moment ago,
  * quota, could not be written), the waiter is not used. An open question with the same project and key takes
  * the waiter in: the same session, subject, tier, scopes and generation make it the same question, else it
- * changes (new digest, new nonce). So the key must hold all that is said yes to. */
+ * changes (new digest, new nonce). So the key must hold all that is said yes to.
+ * A new one of the same process or site as another that was asked APPROVAL_BATCH_MS ago at most becomes a
+ * line of that one's question, which counts as one for the quotas of questions; each line has its own answer.
+ * None that is critical does. Beyond APPROVAL_BATCH_MAX lines it is too many questions. */
 bool approval_ask(struct approval *approval, const struct approval_ask *ask, struct approval_waiter *waiter,
                   struct approval_outcome *ret_outcome);
 /* Puts a question for which nobody stands still: it is WAITING at once, without hold, freeze or quota (the
@@ -220,6 +227,8 @@ void approval_tick(struct approval *approval);
 /* The open ones, oldest first; and one of them by its number (NULL: none). Valid until the next call. */
 size_t approval_list(struct approval *approval, const struct approval_request **ret, size_t max);
 const struct approval_request *approval_find(struct approval *approval, int64_t id);
+/* The number of the question that a request is a line of: its own if it stands alone. */
+int64_t approval_question(const struct approval_request *request);
 /* Open ones of a project (NULL: all); the one for which it stands still, or 0. */
 size_t approval_count(struct approval *approval, const char *project);
 int64_t approval_frozen_for(struct approval *approval, const char *project);

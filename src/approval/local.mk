@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libapproval.a
-libapproval_a_SOURCES = %D%/approval.c %D%/approval.h %D%/approval_internal.h %D%/quota.c %D%/reopen.c %D%/request.c %D%/request.h
+libapproval_a_SOURCES = %D%/approval.c %D%/approval.h %D%/approval_internal.h %D%/batch.c %D%/list.c %D%/quota.c \
+	%D%/reopen.c %D%/request.c %D%/request.h
 libapproval_a_CFLAGS = $(AM_CFLAGS)
 
 check_PROGRAMS += tests/unit/test_approval

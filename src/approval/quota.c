@@ -51,12 +51,12 @@ static struct rate *find_rate(struct approval *approval, const char *project)
     return rate;
 }
 
-static size_t asked_since(const struct rate *rate, int64_t since)
+static size_t asked_since(const struct rate *rate, int64_t since, bool lines)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < countof(rate->asked_ms); i++)
-        count += rate->asked_ms[i] > since;
+        count += rate->asked_ms[i] > since && (lines || !rate->line[i]);
     return count;
 }
 
@@ -73,27 +73,36 @@ void quota_deny(struct approval *approval, const struct approval_request *reques
     TAILQ_INSERT_TAIL(&approval->denials, denial, link);
 }
 
-bool quota_allows(struct approval *approval, const struct approval_ask *ask)
+void quota_tell(struct approval *approval, const struct approval_ask *ask)
+{
+    struct rate *rate = find_rate(approval, ask->project);
+    struct approval_request about = {.project = (char *)ask->project,
+                                     .boot = (char *)ask->boot,
+                                     .session = (char *)ask->session,
+                                     .verb = (char *)ask->verb,
+                                     .key = (char *)ask->key,
+                                     .subject = (char *)ask->subject};
+
+    int64_t time = approval_now(approval), age = time - rate->over_ms;
+
+    rate->over_ms = time;
+    if (age >= 0 && age < MINUTE_MS)
+        return;
+    approval->ops.journal("approval.quota", &about, approval->user, NULL);
+}
+
+bool quota_allows(struct approval *approval, const struct approval_ask *ask, bool line)
 {
     struct rate *rate = find_rate(approval, ask->project);
     int64_t time = approval_now(approval);
+    bool read = asked_since(rate, time - HOUR_MS, true) < APPROVAL_HOUR_MAX; /* lines are read too */
 
-    if (approval_count(approval, ask->project) < APPROVAL_OPEN_MAX &&
-        asked_since(rate, time - MINUTE_MS) < APPROVAL_MINUTE_MAX &&
-        asked_since(rate, time - HOUR_MS) < APPROVAL_HOUR_MAX) {
-        rate->told = false;
+    if (line && read)
         return true;
-    }
-    if (!rate->told) {
-        struct approval_request about = {.project = (char *)ask->project,
-                                         .boot = (char *)ask->boot,
-                                         .session = (char *)ask->session,
-                                         .verb = (char *)ask->verb,
-                                         .key = (char *)ask->key,
-                                         .subject = (char *)ask->subject};
-        rate->told = true;
-        approval->ops.journal("approval.quota", &about, approval->user, NULL);
-    }
+    if (!line && read && batch_questions(approval, ask->project) < APPROVAL_OPEN_MAX &&
+        asked_since(rate, time - MINUTE_MS, false) < APPROVAL_MINUTE_MAX)
+        return true;
+    quota_tell(approval, ask);
     return false;
 }
 
@@ -101,7 +110,10 @@ void quota_count(struct approval *approval, const struct approval_request *reque
 {
     struct rate *rate = find_rate(approval, request->project);
 
-    rate->asked_ms[rate->next++ % countof(rate->asked_ms)] = request->asked_ms;
+    size_t at = rate->next++ % countof(rate->asked_ms);
+
+    rate->asked_ms[at] = request->asked_ms;
+    rate->line[at] = request->batch != 0;
 }
 
 void quota_finish(struct approval *approval)

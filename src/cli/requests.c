@@ -15,6 +15,7 @@
 
 #define WEB_PORT  ":443"
 #define TYPED_MAX 256 /* bytes that are read for a typed name */
+#define LINES_MAX 64  /* of one question */
 
 #define LANDING_TURN_MS 100
 #define LANDING_TURNS   600
@@ -38,7 +39,9 @@ static void print_row(json_t *request, void *user)
 static void add_row(json_t *request, void *user)
 {
     struct table *table = user;
-    autofree char *id = out_member(request, "id");
+    int64_t number = out_number(request, "id", 0);
+    bool line = out_number(request, "batch", number) != number; /* of the question above it */
+    autofree char *id = xasprintf("%s%lld", line ? "+" : "", (long long)number);
     autofree char *age = request_age(request);
     table_add(table, id);
     table_add(table, out_string(request, "project"));
@@ -154,9 +157,10 @@ static void look(json_t *request, void *user)
 
 /* The open request that a word means: a number, or the host (with its port) of the only one about it. *ret_id
  * 0: there is none about this host. */
-static int find_request(struct client *client, const struct args *args, int64_t *ret_id, struct error **err)
+static int find_request(struct client *client, const struct args *args, const char *word, int64_t *ret_id,
+                        struct error **err)
 {
-    const char *word = args_word(args, 0), *name = args_value(args, "project");
+    const char *name = args_value(args, "project");
     uint64_t number = 0;
     if (units_parse_number(*word == '#' ? word + 1 : word, 1, INT64_MAX, &number, NULL) == 0) {
         *ret_id = (int64_t)number;
@@ -188,22 +192,23 @@ static int check_exact(const char *word, const char *effect, struct error **err)
 }
 
 /* Without a request: a rule of the project, or of all. */
-static int add_rule(struct client *client, const struct args *args, const char *effect, struct error **err)
+static int add_rule(struct client *client, const struct args *args, const char *word, const char *effect,
+                    struct error **err)
 {
     const char *scope = args_value(args, "for"), *given = args_value(args, "project");
     bool all = scope && !strcmp(scope, "all");
     autofree char *name = NULL;
     if (scope && !all && strcmp(scope, "project") != 0) {
-        autofree char *safe = text_safe(args_word(args, 0));
+        autofree char *safe = text_safe(word);
         error_set(err, ERROR_NOT_FOUND, _("no request is about \"%s\""), safe);
         return error_hint(err, _("without one only --for project and --for all are possible"));
     }
-    int rc = check_exact(args_word(args, 0), effect, err);
+    int rc = check_exact(word, effect, err);
     if (rc == 0)
         rc = project_name(client, given, &name, err);
     if (rc < 0)
         return rc;
-    autofree char *rule = xasprintf("%s %s", effect, args_word(args, 0));
+    autofree char *rule = xasprintf("%s %s", effect, word);
     autofree char *path = project_path(name, "/rules");
     auto(json) json_t *body = json_pack("{s:s, s:b}", "rule", rule, "all", all);
     if (!body)
@@ -328,19 +333,97 @@ int request_answer(struct client *client, const struct args *args, int64_t id, b
     return 0;
 }
 
-static int decide(const struct args *args, bool allow, struct error **err)
+static int decide_word(struct client *client, const struct args *args, const char *word, bool allow,
+                       struct error **err)
 {
-    auto(client) struct client *client = NULL;
     int64_t id = 0;
-    int rc = client_connect(true, &client, err);
-    if (rc == 0)
-        rc = attend(client, err);
-    if (rc == 0)
-        rc = find_request(client, args, &id, err);
+    int rc = find_request(client, args, word, &id, err);
     if (rc < 0)
         return rc;
     return id ? request_answer(client, args, id, allow, err)
-              : add_rule(client, args, allow ? "allow" : "deny", err);
+              : add_rule(client, args, word, allow ? "allow" : "deny", err);
+}
+
+/* Each word by itself: what fails with one keeps the others from nothing. */
+static int decide_words(struct client *client, const struct args *args, bool allow, struct error **err)
+{
+    int rc = 0;
+    for (size_t i = 0; args_word(args, i); i++) {
+        auto(error) struct error *why = NULL;
+        int one = decide_word(client, args, args_word(args, i), allow, &why);
+        if (one < 0 && rc == 0) {
+            rc = one;
+            *err = steal(&why);
+        } else if (one < 0) {
+            out_note("%s", why->message);
+        }
+    }
+    return rc;
+}
+
+/* ---- all lines of a question ---- */
+
+struct lines {
+    int64_t batch;
+    bool allow;
+    int64_t ids[LINES_MAX];
+    size_t count, left;
+};
+
+/* A yes to all is of routine lines alone; a no is of all. */
+static void take_line(json_t *request, void *user)
+{
+    struct lines *lines = user;
+    int64_t id = out_number(request, "id", 0);
+    if (out_number(request, "batch", id) != lines->batch)
+        return;
+    if ((lines->allow && strcmp(out_string(request, "class"), "routine") != 0) || lines->count == LINES_MAX) {
+        lines->left++;
+        out_note(_("#%lld is left, it is answered by itself: hutch allow %lld"), (long long)id,
+                 (long long)id);
+        return;
+    }
+    lines->ids[lines->count++] = id;
+}
+
+static int decide_lines(struct client *client, const struct args *args, bool allow, struct error **err)
+{
+    autofree char *path = NULL;
+    auto(json) json_t *request = NULL;
+    struct lines lines = {.allow = allow};
+    int64_t id = 0;
+    if (args_word(args, 1))
+        return error_set(err, ERROR_USAGE, _("--batch takes one request, and answers all of its question"));
+    int rc = find_request(client, args, args_word(args, 0), &id, err);
+    if (rc == 0 && !id) {
+        autofree char *safe = text_safe(args_word(args, 0));
+        return error_set(err, ERROR_NOT_FOUND, _("no request is about \"%s\""), safe);
+    }
+    path = xasprintf("/v1/requests/%lld", (long long)id);
+    if (rc == 0)
+        rc = client_call(client, "GET", path, NULL, &request, err);
+    if (rc < 0)
+        return rc;
+    lines.batch = out_number(request, "batch", id);
+    rc = client_lines(client, "GET", "/v1/requests", NULL, take_line, &lines, NULL, err);
+    for (size_t i = 0; rc == 0 && i < lines.count; i++)
+        rc = request_answer(client, args, lines.ids[i], allow, err);
+    if (rc == 0 && !lines.count)
+        rc = error_set(err, ERROR_STATE,
+                       _("no line of the question of #%lld can be answered with the others"), (long long)id);
+    return rc;
+}
+
+static int decide(const struct args *args, bool allow, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    int rc = client_connect(true, &client, err);
+    if (rc == 0)
+        rc = attend(client, err);
+    if (rc < 0)
+        return rc;
+    return args_has(args, "batch") ? decide_lines(client, args, allow, err)
+                                   : decide_words(client, args, allow, err);
 }
 
 static int run_allow(const struct args *args, struct error **err)
@@ -353,6 +436,10 @@ static int run_deny(const struct args *args, struct error **err)
     return decide(args, false, err);
 }
 
+#define OPTION_BATCH                                                                                         \
+    {                                                                                                        \
+        "batch", 0, NULL, N_("all lines of the request's question")                                          \
+    }
 #define OPTION_PROJECT                                                                                       \
     {                                                                                                        \
         "project", 'p', "NAME", N_("the project, if HOST is given; without it that of this folder")          \
@@ -360,6 +447,7 @@ static int run_deny(const struct args *args, struct error **err)
 
 static const struct option_spec allow_options[] = {
     {"for", 0, "SCOPE", N_("once, session, project, all, or a time such as 2h; once if not given")},
+    OPTION_BATCH,
     OPTION_PROJECT,
     {"yes", 'y', NULL, N_("do not ask for an unusual one")},
     {"confirm", 0, "HOST", N_("the host of a critical one, instead of typing it")},
@@ -368,27 +456,28 @@ static const struct option_spec allow_options[] = {
 };
 const struct verb verb_allow = {
     .name = "allow",
-    .synopsis = "ID|HOST[:PORT] [--for SCOPE] [-p NAME] [-y] [--confirm HOST] [--json]",
+    .synopsis = "ID|HOST[:PORT]... [--batch] [--for SCOPE] [-p NAME] [-y] [--confirm HOST] [--json]",
     .help = N_("show a request and allow it; a host that nobody asked for: add a rule"),
     .options = allow_options,
     .min_args = 1,
-    .max_args = 1,
+    .max_args = LINES_MAX,
     .run = run_allow,
 };
 
 static const struct option_spec deny_options[] = {
     {"message", 'm', "TEXT", N_("why: the program that asked is told")},
     {"for", 0, "SCOPE", N_("for a host that nobody asked for: project or all")},
+    OPTION_BATCH,
     OPTION_PROJECT,
     {"json", 0, NULL, N_("print the answer as JSON, not the request")},
     {NULL},
 };
 const struct verb verb_deny = {
     .name = "deny",
-    .synopsis = "ID|HOST[:PORT] [-m TEXT] [--for SCOPE] [-p NAME] [--json]",
+    .synopsis = "ID|HOST[:PORT]... [--batch] [-m TEXT] [--for SCOPE] [-p NAME] [--json]",
     .help = N_("deny a request; a host that nobody asked for: add a rule"),
     .options = deny_options,
     .min_args = 1,
-    .max_args = 1,
+    .max_args = LINES_MAX,
     .run = run_deny,
 };

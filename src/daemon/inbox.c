@@ -156,6 +156,8 @@ static char *decision_data(const struct approval_request *request)
                              request->digest, "generation", (json_int_t)request->generation);
 
     require(data);
+    if (request->batch)
+        json_object_set_new(data, "batch", json_integer(request->batch));
     if (request->state == APPROVAL_ALLOWED || request->state == APPROVAL_DENIED) {
         json_object_set_new(data, "scope", json_string(approval_scope_name(request->scope)));
         json_object_set_new(data, "by", json_string(request->by));

@@ -282,6 +282,13 @@ static struct held *make_held(struct daemon *daemon, struct flows *flows, const 
     return held;
 }
 
+/* The program, in its session: several processes of it ask as one. NULL: the machine does not know it. */
+static char *process_of(const struct flow *flow)
+{
+    return flow->claim.known && flow->claim.exe[0] ? xasprintf("%s %s", flow->claim.session, flow->claim.exe)
+                                                   : NULL;
+}
+
 uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const struct flow *flow,
                           enum reason *ret_reason)
 {
@@ -312,7 +319,10 @@ uint64_t inbox_egress_ask(struct daemon *daemon, struct flows *flows, const stru
     if (flow->request.command)
         json_object_set_new(fields, "command", json_string(flow->request.command));
     autofree char *text = json_dumps(fields, JSON_COMPACT | JSON_ENSURE_ASCII);
+    autofree char *process = process_of(flow);
     struct approval_ask ask = {.project = flow->request.project,
+                               .process = process,
+                               .site = inbox_site(fields),
                                .boot = boot,
                                .session = flow->request.session ? flow->request.session : "",
                                .verb = inbox_verb(flow),

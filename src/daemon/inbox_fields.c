@@ -193,3 +193,8 @@ json_t *inbox_fields(const struct flow *flow, const struct inbox_history *histor
     json_object_set_new(fields, "claim", claim(flow));
     return fields;
 }
+
+const char *inbox_site(const json_t *fields)
+{
+    return json_string_value(json_object_get(json_object_get(fields, "site"), "registrable"));
+}

@@ -20,5 +20,7 @@ enum approval_tier inbox_tier(const struct flow *flow);
 unsigned inbox_scopes(const struct flow *flow);
 /* One JSON object (doc/protocol.md "requests"): new reference. history: what the journal says of the host. */
 json_t *inbox_fields(const struct flow *flow, const struct inbox_history *history);
+/* In such an object: whose name it is below a public suffix; NULL: unknown. */
+const char *inbox_site(const json_t *fields);
 
 #endif

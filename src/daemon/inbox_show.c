@@ -24,7 +24,8 @@ json_t *inbox_show_row(struct daemon *daemon, const struct approval_request *req
 {
     struct project *project = projects_lock(daemon->projects, request->project);
     json_t *json =
-        json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "id", (json_int_t)request->id, "project",
+        json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "id", (json_int_t)request->id,
+                  "batch", (json_int_t)approval_question(request), "session", request->session, "project",
                   project ? project->r.name : "", "kind", request->verb, "subject", request->subject, "class",
                   approval_tier_name(request->tier), "state", approval_state_name(request->state), "asked_ns",
                   (json_int_t)(request->asked_ms * MS_NS), "changed_ns",
@@ -127,7 +128,6 @@ json_t *inbox_show(struct daemon *daemon, const struct approval_request *request
     const char *name = json_string_value(json_object_get(json, "project"));
 
     set(json, "boot", json_string(request->boot));
-    set(json, "session", json_string(request->session));
     set(json, "generation", json_integer(request->generation));
     set(json, "fields", fields ? json_incref(fields) : json_null());
     set(json, "consequence", json_string(consequence(request, fields)));

@@ -99,6 +99,8 @@ static const char *const migrations[] = {
     "ALTER TABLE projects ADD COLUMN aim_layer INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE projects ADD COLUMN aim_snap INTEGER NOT NULL DEFAULT 0;"
     "INSERT INTO layers (project, number, parent, frozen, bytes) SELECT id, 0, NULL, 0, 0 FROM projects;",
+    /* the request whose question it is a line of */
+    "ALTER TABLE requests ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;",
 };
 
 int state_fail(struct state *state, struct error **err)

@@ -28,7 +28,7 @@ static void column_field(sqlite3_stmt *stmt, int column, char *to, size_t size)
 
 #define REQUEST_COLUMNS                                                                                      \
     "id, project, boot, session, verb, key, subject, fields, owner, generation, tier, scopes, state, "       \
-    "asked_ms, changed_ms, attempts, digest, scope, duration_s, reason, by_whom"
+    "asked_ms, changed_ms, attempts, digest, scope, duration_s, reason, by_whom, batch"
 
 static void bind_request(sqlite3_stmt *stmt, const struct approval_request *r)
 {
@@ -50,6 +50,7 @@ static void bind_request(sqlite3_stmt *stmt, const struct approval_request *r)
     sqlite3_bind_int64(stmt, 19, r->duration_s);
     bind_text(stmt, 20, r->reason);
     bind_text(stmt, 21, r->by);
+    sqlite3_bind_int64(stmt, 22, r->batch);
 }
 
 int state_request_save(struct state *state, struct approval_request *request, struct error **err)
@@ -59,7 +60,7 @@ int state_request_save(struct state *state, struct approval_request *request, st
     pthread_mutex_lock(&state->lock);
     sqlite3_stmt *stmt = state_prepare(
         state,
-        "INSERT INTO requests (" REQUEST_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+        "INSERT INTO requests (" REQUEST_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
         " ON CONFLICT (id) DO UPDATE SET boot=excluded.boot, session=excluded.session,"
         " subject=excluded.subject, fields=excluded.fields, generation=excluded.generation,"
         " tier=excluded.tier, scopes=excluded.scopes, state=excluded.state, changed_ms=excluded.changed_ms,"
@@ -105,6 +106,7 @@ static void read_request(sqlite3_stmt *stmt, struct approval_request *r)
     r->duration_s = sqlite3_column_int64(stmt, 18);
     r->reason = column_text(stmt, 19);
     r->by = column_text(stmt, 20);
+    r->batch = sqlite3_column_int64(stmt, 21);
 }
 
 void state_request_finish(struct approval_request *r)

@@ -230,6 +230,32 @@ kill_daemon
 sql "DELETE FROM requests WHERE verb = 'BLIND'"
 start_daemon
 
+# ---- one question with a line for each name ----
+kill_daemon
+last=$(($(sql "SELECT seq FROM sqlite_sequence WHERE name = 'requests'") + 1))
+question CONNECT l1.test:443/tls l1.test:443 routine $all waiting
+question CONNECT l2.test:443/tls l2.test:443 routine $all waiting
+question CONNECT l3.test:443/tls l3.test:443 unusual 3 waiting
+question CONNECT other.test:443/tls other.test:443 routine $all waiting
+question CONNECT m1.test:443/tls m1.test:443 routine $all waiting
+question CONNECT m2.test:443/tls m2.test:443 unusual 3 waiting
+sql "UPDATE requests SET batch = $last WHERE id IN ($((last + 1)), $((last + 2)))"
+sql "UPDATE requests SET batch = $((last + 4)) WHERE id = $((last + 5))"
+start_daemon
+is "its lines have its number, after a restart too" "$last $last $last $((last + 3)) $((last + 4)) $((last + 4))" \
+    "$(api GET /v1/requests | jq -r .batch | paste -sd' ')"
+like "  and a + in the list" "^ *[+]$((last + 1)) +box " "$("$hutch" requests)"
+gives "allow --batch is of the routine ones" 0 "$hutch" allow "$((last + 1))" --batch
+like "  the other one is named" "#$((last + 2)) is left" "$output"
+is "  the first, the second, not the third, nor another question" "allowed allowed waiting waiting" \
+    "$(state_of "$last") $(state_of $((last + 1))) $(state_of $((last + 2))) $(state_of $((last + 3)))"
+is "  by an answer each" 2 "$(events approval.decision | grep -c "^#\($last\|$((last + 1))\) ")"
+gives "  not of nothing" 1 "$hutch" allow "$((last + 2))" --batch
+gives "several, one of them over" 1 "$hutch" deny "$((last + 2))" "$last" "$((last + 3))"
+is "  the others are answered" "denied denied" "$(state_of $((last + 2))) $(state_of $((last + 3)))"
+gives "deny --batch is of all" 0 "$hutch" deny "$((last + 4))" --batch -m 'no'
+is "  unusual ones too" "denied denied" "$(state_of $((last + 4))) $(state_of $((last + 5)))"
+
 # ---- its end ----
 kill_daemon
 last=$(($(sql "SELECT seq FROM sqlite_sequence WHERE name = 'requests'") + 1))

@@ -115,7 +115,8 @@ within 120 asked
 is "allowed traffic during a flood of names" 200 "$(status_of "http://web.hutch.internal:$web/10")"
 wait "$flood"
 is "1 000 unknown names: all are refused" 1000 "$(cat flooded)"
-questions=$(rows approval.ask | wc -l)
+# what one program asks in a moment is one question with a line for each
+questions=$(rows approval.ask | jq '.data.batch // .data.request' | sort -u | wc -l)
 if [ "$questions" -ge 1 ] && [ "$questions" -le 5 ]; then pass "  … by five questions at most"; else fail "  … by five questions at most" "$questions"; fi
 is "  … and one alert" 1 "$(rows finding.questions | wc -l)"
 denied=$(rows egress.deny | wc -l) # slow ones: up to 60 a minute have rows of their own
