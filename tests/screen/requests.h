@@ -84,6 +84,29 @@ static inline void assert_sent(struct screen *screen, const char *verdict, const
     assert_string_equal(member(body, "scope"), scope);
 }
 
+/* Three names of one command: a question of three lines. */
+#define BATCH_OF(id, host, class)                                                                            \
+    "{\"id\":" id                                                                                            \
+    ",\"batch\":51,\"session\":\"s3\",\"project\":\"shop\",\"kind\":\"CONNECT\",\"subject\":\"" host         \
+    ":443\","                                                                                                \
+    "\"class\":\"" class "\",\"state\":\"frozen\",\"asked_ns\":1795961091000000000,\"changed_ns\":"          \
+                         "1795961091000000000,"                                                              \
+                         "\"attempts\":1,\"boot\":\"b1\",\"generation\":4,\"fields\":{" FIELDS(              \
+                             host, "443", "tls", "unknown", "no rule names it", "allow " host ":443",        \
+                             "8388608",                                                                      \
+                             SITE(host, "false", "null") "," CLAIM(                                          \
+                                 "\"cargo\",\"build\"")) "},\"consequence\":\"\",\"undo\":null,\"waiters\":" \
+                                                         "1,\"answers\":[" ALLOW("once", "")                 \
+                                                             ALLOW("session", "") ALLOW(                     \
+                                                                 "project",                                  \
+                                                                 ",\"rule\":\"allow " host                   \
+                                                                 ":443\"") "{\"verdict\":\"deny\",\"does\":" \
+                                                                           "\"\"}],\"digest\":\"d" id        \
+                                                                           "\",\"nonce\":\"n" id "\"}"
+#define BATCH_FIRST  BATCH_OF("51", "index.crates.io", "routine")
+#define BATCH_SECOND BATCH_OF("52", "static.crates.io", "routine")
+#define BATCH_THIRD  BATCH_OF("53", "paste.example", "unusual")
+
 /* The list that is out. */
 static inline uint64_t asked_list(struct screen *screen)
 {
@@ -164,12 +187,14 @@ static inline void give_rules(struct screen *screen)
     screen_line(
         screen, id,
         "{\"id\":\"a2\",\"layer\":\"user\",\"source\":\"/home/you/.config/hutch/rules.ini\",\"line\":3,"
-        "\"text\":\"deny telemetry.example\",\"decision\":\"deny\",\"hits\":31,\"past\":40,\"past_ns\":1795960990000000000,"
+        "\"text\":\"deny "
+        "telemetry.example\",\"decision\":\"deny\",\"hits\":31,\"past\":40,\"past_ns\":1795960990000000000,"
         "\"last_ns\":1795960990000000000}");
     screen_line(
         screen, id,
         "{\"id\":\"a3\",\"layer\":\"project\",\"source\":\"/home/you/.config/hutch/projects/shop.ini\","
-        "\"line\":5,\"text\":\"allow *.prisma.sh\",\"decision\":\"allow\",\"hits\":1,\"past\":3,\"past_ns\":1795961060000000000,"
+        "\"line\":5,\"text\":\"allow "
+        "*.prisma.sh\",\"decision\":\"allow\",\"hits\":1,\"past\":3,\"past_ns\":1795961060000000000,"
         "\"last_ns\":1795961060000000000}");
     screen_answer(screen, id, "{\"mode\":\"ask\"}");
 }

@@ -25,6 +25,23 @@ static void open_routine(struct screen *screen)
     open_request(screen, "/v1/requests/33", ROUTINE);
 }
 
+static void open_batch_list(struct screen *screen)
+{
+    static const char *const rows[] = {UNUSUAL, BATCH_FIRST, BATCH_SECOND, BATCH_THIRD, NULL};
+    give_requests(screen, rows);
+    screen_keys(screen, "a");
+    give_requests(screen, rows);
+}
+
+static void open_batch(struct screen *screen)
+{
+    open_batch_list(screen);
+    screen_keys(screen, "j Enter");
+    screen_answer(screen, screen_asked(screen, "GET", "/v1/requests/51"), BATCH_FIRST);
+    app_draw(screen->app, screen->grid);
+    screen_time(screen, 1000);
+}
+
 static void open_unusual(struct screen *screen)
 {
     open_request(screen, "/v1/requests/31", UNUSUAL);
@@ -112,6 +129,8 @@ static const struct {
 } shots[] = {
     {"requests", open_list, false},
     {"routine", open_routine, false},
+    {"batch-list", open_batch_list, false},
+    {"batch", open_batch, false},
     {"unusual", open_unusual, false},
     {"request-help", open_request_help, false},
     {"critical", open_critical, false},

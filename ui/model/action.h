@@ -39,6 +39,7 @@ enum keymap {
     KEYMAP_EXEC,
     KEYMAP_NET,
     KEYMAP_RULES,
+    KEYMAP_REQUESTS,
     KEYMAP_REQUEST,
     KEYMAP_COUNT
 };

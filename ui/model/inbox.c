@@ -13,7 +13,7 @@
 
 static void finish(struct request_row *row)
 {
-    char *strings[] = {row->project, row->kind, row->subject, row->state, row->raw_project};
+    char *strings[] = {row->project, row->kind, row->subject, row->state, row->session, row->raw_project};
     for (size_t i = 0; i < countof(strings); i++)
         free(strings[i]);
 }
@@ -34,6 +34,20 @@ struct request_row *inbox_find(const struct inbox *inbox, uint64_t id)
         if (inbox->list[i].id == id)
             return &inbox->list[i];
     return NULL;
+}
+
+uint64_t inbox_next_line(const struct inbox *inbox, uint64_t id)
+{
+    const struct request_row *own = inbox_find(inbox, id);
+    uint64_t first = 0, next = 0;
+    for (size_t i = 0; own && i < inbox->count; i++) {
+        const struct request_row *row = &inbox->list[i];
+        if (row->batch != own->batch || row->id == id)
+            continue;
+        first = first ? first : row->id;
+        next = !next && row > own ? row->id : next;
+    }
+    return next ? next : first;
 }
 
 uint64_t inbox_frozen_for(const struct app *app, const char *raw_project)
@@ -74,6 +88,8 @@ static void take_row(struct inbox *inbox, const json_t *json)
                                 .kind = field_text(json, "kind"),
                                 .subject = field_text(json, "subject"),
                                 .state = field_text(json, "state"),
+                                .session = field_text(json, "session"),
+                                .batch = (uint64_t)field_number(json, "batch", (int64_t)id),
                                 .raw_project = xstrdup(project ? project : ""),
                                 .class = request_tier(json),
                                 .asked_ns = field_number(json, "asked_ns", 0),

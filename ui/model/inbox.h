@@ -25,8 +25,9 @@ enum request_tier { REQUEST_ROUTINE, REQUEST_UNUSUAL, REQUEST_CRITICAL };
 enum request_scope { REQUEST_ONCE = 1, REQUEST_SESSION = 2, REQUEST_PROJECT = 4 };
 
 struct request_row {
-    uint64_t id;                                          /* hutchd's number, the identity */
-    char *project, *kind, *subject, *state, *raw_project; /* safe but for raw_project */
+    uint64_t id;    /* hutchd's number, the identity */
+    uint64_t batch; /* of the question that it is a line of: its own if it stands alone */
+    char *project, *kind, *subject, *state, *session, *raw_project; /* safe but for raw_project */
     enum request_tier class;
     int64_t asked_ns, changed_ns;
     bool seen;
@@ -87,6 +88,8 @@ struct inbox {
 enum request_tier request_tier(const json_t *json);
 void inbox_finish(struct inbox *inbox);
 struct request_row *inbox_find(const struct inbox *inbox, uint64_t id);
+/* The line after this one of the same question, or (after the last) its first; 0: it has no other. */
+uint64_t inbox_next_line(const struct inbox *inbox, uint64_t id);
 /* Asks for the list: at once, or soon (something of it changed). */
 void inbox_ask(struct app *app, struct effects *effects);
 void inbox_news(struct app *app);

@@ -131,7 +131,7 @@ static void ask(struct app *app, struct effects *effects);
 static void go_on(struct app *app, uint64_t id, struct effects *effects)
 {
     struct inbox *inbox = &app->inbox;
-    uint64_t next = 0;
+    uint64_t next = inbox_next_line(inbox, id);
     for (size_t i = 0; i < inbox->count && !next; i++)
         next = inbox->list[i].id != id ? inbox->list[i].id : 0;
     if (next) {
@@ -284,6 +284,12 @@ static const char *registrable(const json_t *json)
     return json_string_value(json_object_get(site, "registrable"));
 }
 
+static bool same_question(const json_t *one, const json_t *other)
+{
+    int64_t batch = field_number(one, "batch", 0);
+    return batch && batch == field_number(other, "batch", 0);
+}
+
 static void take_like(struct app *app, struct call *call, const struct message *message,
                       struct effects *effects)
 {
@@ -294,7 +300,8 @@ static void take_like(struct app *app, struct call *call, const struct message *
         prompt->like_count == REQUEST_LIKES || request_tier(json) != REQUEST_ROUTINE)
         return;
     const char *one = registrable(json), *other = registrable(prompt->json);
-    if (!one || !other || strcmp(one, other) != 0)
+    bool site = one && other && strcmp(one, other) == 0;
+    if (!site && !same_question(json, prompt->json))
         return;
     struct prompt_like *like = &prompt->likes[prompt->like_count++];
     *like = (struct prompt_like){.id = call->number, .subject = field_text(json, "subject")};
@@ -446,7 +453,13 @@ static void allow(struct app *app, enum action action, struct effects *effects)
 static void show_next(struct app *app, struct effects *effects)
 {
     struct inbox *inbox = &app->inbox;
+    const struct request_row *own = inbox_find(inbox, inbox->prompt.id);
+    uint64_t line = inbox_next_line(inbox, inbox->prompt.id);
     size_t at = 0;
+    if (own && line > own->id) { /* the lines of its question first */
+        prompt_show(app, line, effects);
+        return;
+    }
     while (at < inbox->count && inbox->list[at].id != inbox->prompt.id)
         at++;
     if (inbox->count)

@@ -43,7 +43,8 @@ static void cell(const struct app *app, size_t position, int column, struct cell
     const struct request_row *row = &app->inbox.list[position];
     switch (column) {
     case NUMBER:
-        snprintf(out->room, sizeof(out->room), "#%llu", (unsigned long long)row->id);
+        snprintf(out->room, sizeof(out->room), "%s#%llu", row->batch == row->id ? "" : "+",
+                 (unsigned long long)row->id);
         out->text = out->room;
         break;
     case PROJECT:
@@ -88,6 +89,23 @@ static void open(struct app *app, uint64_t id, struct effects *effects)
     app_push(app, VIEW_REQUEST, effects);
 }
 
+static const char *able_line(const struct app *app, uint64_t id, enum action action)
+{
+    (void)action;
+    return inbox_find(&app->inbox, id) ? NULL : _("it is gone");
+}
+
+/* J: to the command that asks. */
+static bool act_line(struct app *app, uint64_t id, enum action action, struct effects *effects)
+{
+    const struct request_row *row = inbox_find(&app->inbox, id);
+    if (action != ACTION_CAUSE || !row)
+        return false;
+    const struct project *project = projects_named(&app->projects, row->raw_project);
+    app_to_command(app, project ? project->number : 0, row->session, row->asked_ns, effects);
+    return true;
+}
+
 static char *nothing(const struct app *app)
 {
     if (app->inbox.failure)
@@ -100,15 +118,20 @@ static void shown(struct app *app, struct effects *effects)
     inbox_ask(app, effects);
 }
 
+static const enum action acts[] = {ACTION_CAUSE, ACTION_NONE};
 static const enum action bar[] = {ACTION_OPEN, ACTION_BACK, ACTION_SEARCH, ACTION_FILTER,
                                   ACTION_SORT, ACTION_HELP, ACTION_NONE};
 
 const struct view view_requests = {
     .name = "requests",
     .title = N_("Requests"),
+    .map = KEYMAP_REQUESTS,
     .flags = VIEW_LIST | VIEW_HEADER,
     .columns = columns,
     .bar = bar,
+    .acts = acts,
+    .able = able_line,
+    .act = act_line,
     .end = end,
     .identity = identity,
     .cell = cell,
