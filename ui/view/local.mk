@@ -8,7 +8,7 @@ if HAVE_CMOCKA
 SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/unit/test_model_app tests/unit/test_model_terminal \
 	tests/screen/test_screen tests/screen/test_demo \
 	tests/screen/test_views tests/unit/test_model_views tests/screen/test_words tests/unit/test_model_use \
-	tests/screen/test_requests tests/unit/test_model_requests tests/unit/test_model_prompt \
+	tests/screen/test_requests tests/unit/test_model_lines tests/unit/test_model_requests tests/unit/test_model_prompt \
 	tests/unit/test_model_net tests/screen/test_monkey
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
@@ -54,6 +54,9 @@ tests_screen_test_monkey_LDADD = $(SCREEN_TEST_LIBS)
 tests_screen_test_requests_SOURCES = tests/screen/test_requests.c tests/screen/requests.h
 tests_screen_test_requests_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_screen_test_requests_LDADD = $(SCREEN_TEST_LIBS)
+tests_unit_test_model_lines_SOURCES = tests/unit/test_model_lines.c tests/screen/requests.h
+tests_unit_test_model_lines_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_unit_test_model_lines_LDADD = $(SCREEN_TEST_LIBS)
 tests_unit_test_model_requests_SOURCES = tests/unit/test_model_requests.c tests/screen/requests.h
 tests_unit_test_model_requests_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_unit_test_model_requests_LDADD = $(SCREEN_TEST_LIBS)
