@@ -22,7 +22,7 @@
 #define ACCEPT_MAX  64 /* of one turn */
 #define NAMES_TRIES 16
 #define PAUSE_MS    100 /* without descriptors: until the next try */
-#define LISTENERS   4
+#define LISTENERS   5
 #define DNS_PORT    53
 #define ADDRESS_MAX (INET6_ADDRSTRLEN + 8)
 
@@ -226,6 +226,7 @@ static void listen_in_machine(struct net *net)
         enum flow_door door;
     } spots[] = {
         {{"127.0.0.1", NET_PROXY_PORT, SOCK_STREAM}, FLOW_PROXY},
+        {{ROUTE_ADDRESS_TEXT, NET_PROXY_PORT, SOCK_STREAM}, FLOW_PROXY},
         {{"::1", NET_PROXY_PORT, SOCK_STREAM}, FLOW_PROXY},
         {{"0.0.0.0", CAPTURE_PORT, SOCK_STREAM}, FLOW_CAPTURE},
         {{"::", CAPTURE_PORT, SOCK_STREAM}, FLOW_CAPTURE},
@@ -239,8 +240,10 @@ static void listen_in_machine(struct net *net)
         if (!try_socket(net, &spots[i].spot, &fd, NULL))
             continue;
         add_listener(net, fd, spots[i].door);
-        if (i == 0)
-            snprintf(net->proxy, sizeof(net->proxy), "127.0.0.1:%d", NET_PROXY_PORT);
+        /* The address of the second means the machine in a container too, which podman gives the variables
+         * of the session that starts it. */
+        if (i < 2)
+            snprintf(net->proxy, sizeof(net->proxy), "%s:%d", spots[i].spot.address, NET_PROXY_PORT);
     }
     serve_names(net, "0.0.0.0", CAPTURE_DNS, NULL);
     serve_names(net, "::", CAPTURE_DNS, NULL);

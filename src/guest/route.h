@@ -9,7 +9,8 @@
 #include <netinet/in.h>
 
 /* RFC 7600's dummy address: the source of what the capture takes. */
-#define ROUTE_ADDRESS 0xc0000008u
+#define ROUTE_ADDRESS      0xc0000008u
+#define ROUTE_ADDRESS_TEXT "192.0.0.8"
 
 /* Sets all of it; what is there already stays. Needs CAP_NET_ADMIN. A kernel without IPv6 is no error. */
 int route_set_up(struct error **err);

@@ -257,6 +257,27 @@ static void without_the_host_nothing_passes(void **state)
 
 /* ---- a container: another network namespace behind a pair of interfaces ---- */
 
+/* By the proxy of the session that started the container, whose variables it has. */
+static char *visit_by_proxy(const char *authority)
+{
+    autofree char *environment = net_rig_file(&rig, "environment");
+    const char *at = environment ? strstr(environment, "HTTP_PROXY:-http://") : NULL;
+    char address[64] = "";
+    unsigned port = 0;
+    int sys;
+
+    if (!at || sscanf(at, "HTTP_PROXY:-http://%63[^:]:%u", address, &port) != 2)
+        return xstrdup("no proxy");
+    int fd = try_connect(SOCK_STREAM, address, (uint16_t)port, &sys);
+    if (sys) {
+        close(fd);
+        return xasprintf("%s: %s", address, strerror(sys));
+    }
+    autofree char *head = xasprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", authority, authority);
+    net_rig_send_text(fd, head);
+    return net_rig_read_end(fd, NULL);
+}
+
 /* Visits an address from inside; the answer comes back by a pipe. */
 static void visit_inside(int ready, int go, int out) __attribute__((noreturn));
 static void visit_inside(int ready, int go, int out)
@@ -279,7 +300,8 @@ static void visit_inside(int ready, int go, int out)
     int udp = try_connect(SOCK_DGRAM, "8.8.8.8", 443, &sys);
     bool refused = send(udp, &c2, 1, 0) < 0 || recv(udp, &c2, 1, 0) < 0;
     int own = try_connect(SOCK_STREAM, "10.9.0.1", 4446, &sys);
-    autofree char *text = xasprintf("%s|%s|%x|%d %d", claim, literal, gateway, refused, sys);
+    autofree char *proxied = visit_by_proxy("some.test:443");
+    autofree char *text = xasprintf("%s|%s|%x|%d %d|%s", claim, literal, gateway, refused, sys, proxied);
     _exit(own < 0 || write(out, text, strlen(text)) != (ssize_t)strlen(text));
 }
 
@@ -306,7 +328,8 @@ static void D14_a_container_is_captured_too(void **state)
     assert_true(n > 0);
     static const char before[] =
         "capture-name\n{\"exe\":\"container 10.9.0.2\"}|192.0.2.9:80 capture-address|";
-    if (strncmp(text, before, strlen(before)) != 0 || !strstr(text, "|c612") || !strstr(text, "|1 111"))
+    if (strncmp(text, before, strlen(before)) != 0 || !strstr(text, "|c612") || !strstr(text, "|1 111|") ||
+        !strstr(text, "some.test:443 connect"))
         fail_msg("%s", text); /* 111: ECONNREFUSED by the machine itself */
 }
 
