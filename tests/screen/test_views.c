@@ -50,7 +50,7 @@ static void open_info(struct screen *screen)
 
 static void open_console(struct screen *screen)
 {
-    screen_keys(screen, "5");
+    screen_keys(screen, "6");
     screen_bytes(screen, screen_asked(screen, "GET", "/v1/projects/shop/console?follow=1"), 0,
                  "[    0.000000] Linux version 6.12.41-amd64 (debian-kernel@lists.debian.org)\r\n"
                  "[    0.004211] Command line: root=/dev/vda console=ttyS0\r\n"

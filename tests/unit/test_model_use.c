@@ -157,7 +157,7 @@ static void test_a_machine_that_is_being_saved_says_so(void **state)
 static void test_an_empty_console_says_what_it_is(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "5");
+    screen_keys(screen, "6");
     assert_shown(screen, "the log of the machine's serial console");
     assert_shown(screen, "opens a terminal in it, ! a new shell");
     assert_shown(screen, "own log: hutch exec shop");

@@ -200,7 +200,7 @@ static void test_output_is_safe_bounded_and_left(void **state)
 static void test_a_prompt_without_an_end_is_shown_and_goes_on(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "5");
+    screen_keys(screen, "6");
     uint64_t id = screen_asked(screen, "GET", "/v1/projects/shop/console?follow=1");
     screen_bytes(screen, id, 0, "one\r\nshop lo");
     assert_shown(screen, "shop lo");
@@ -214,7 +214,7 @@ static void test_a_prompt_without_an_end_is_shown_and_goes_on(void **state)
 static void test_the_console_comes_back_with_hutchd(void **state)
 {
     struct screen *screen = *state;
-    screen_keys(screen, "5");
+    screen_keys(screen, "6");
     screen_bytes(screen, screen_asked(screen, "GET", "/v1/projects/shop/console?follow=1"), 0, "one\n");
     screen_down(screen);
     assert_shown(screen, "one");
@@ -535,7 +535,7 @@ static void test_info_follows_the_project(void **state)
 /* Whatever a guest writes, no cell of another part changes: all views at all sizes with text of ill will. */
 static void test_any_size_is_drawn(void **state)
 {
-    static const char *const keys[] = {"2", "3", "4", "5", "c", "T", "V", "p", "a", "P"};
+    static const char *const keys[] = {"2", "3", "4", "5", "6", "c", "T", "V", "p", "a", "P"};
     struct screen *screen = *state;
     for (size_t i = 0; i < countof(keys); i++) {
         screen_keys(screen, keys[i]);

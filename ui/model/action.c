@@ -12,9 +12,16 @@ const struct action_info action_table[ACTION_COUNT] = {
 };
 
 const char *const keymap_names[KEYMAP_COUNT + 1] = {
-    [KEYMAP_EVERYWHERE] = "everywhere", [KEYMAP_CONFIRM] = "confirm",   [KEYMAP_PROJECT] = "project",
-    [KEYMAP_TEMPLATE] = "template",     [KEYMAP_EXEC] = "exec",         [KEYMAP_NET] = "net",
-    [KEYMAP_RULES] = "rules",           [KEYMAP_REQUESTS] = "requests", [KEYMAP_REQUEST] = "request",
+    [KEYMAP_EVERYWHERE] = "everywhere",
+    [KEYMAP_CONFIRM] = "confirm",
+    [KEYMAP_PROJECT] = "project",
+    [KEYMAP_TEMPLATE] = "template",
+    [KEYMAP_EXEC] = "exec",
+    [KEYMAP_NET] = "net",
+    [KEYMAP_RULES] = "rules",
+    [KEYMAP_REQUESTS] = "requests",
+    [KEYMAP_REQUEST] = "request",
+    [KEYMAP_GIT] = "git",
 };
 
 static const struct {

@@ -41,6 +41,7 @@ enum keymap {
     KEYMAP_RULES,
     KEYMAP_REQUESTS,
     KEYMAP_REQUEST,
+    KEYMAP_GIT,
     KEYMAP_COUNT
 };
 extern const char *const keymap_names[KEYMAP_COUNT + 1]; /* NULL-ended after the first */

@@ -80,6 +80,7 @@ void app_free(struct app *app)
     inbox_finish(&app->inbox);
     net_finish(&app->net);
     rules_finish(&app->rules);
+    git_finish(&app->git);
     events_finish(&app->events);
     events_finish(&app->older);
     settings_finish(&app->settings);

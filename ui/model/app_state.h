@@ -7,6 +7,7 @@
 #include "ui/model/doctor.h"
 #include "ui/model/event.h"
 #include "ui/model/form.h"
+#include "ui/model/git.h"
 #include "ui/model/inbox.h"
 #include "ui/model/input.h"
 #include "ui/model/layout.h"
@@ -120,6 +121,7 @@ struct app {
     struct inbox inbox;
     struct net net;
     struct rules rules;
+    struct git git;
     uint32_t event_project; /* the selected one's number there */
     uint64_t events_call;
     int64_t up_ns, events_ns; /* events_ns: when to ask for events again, 0: not */

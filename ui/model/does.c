@@ -445,6 +445,11 @@ static void do_hosts(struct app *app, struct effects *effects)
     app_say(app, STYLE_NORMAL, app->net.by_host ? _("one row a host") : _("one row a connection"));
 }
 
+static void do_git_fetch(struct app *app, struct effects *effects)
+{
+    git_fetch(app, effects);
+}
+
 static void do_rule_write(struct app *app, struct effects *effects)
 {
     const struct project *project = app_project(app);
@@ -491,6 +496,7 @@ static do_fn *const doers[ACTION_COUNT] = {
     [ACTION_INBOX] = do_inbox,
     [ACTION_HOSTS] = do_hosts,
     [ACTION_RULE_WRITE] = do_rule_write,
+    [ACTION_GIT_FETCH] = do_git_fetch,
 };
 
 /* Acts that open a view, wherever they are wanted. */

@@ -326,6 +326,8 @@ static void take_event(struct app *app, const json_t *json, struct effects *effe
     if (asks)
         on_act(app, json, effects);
     const struct event *event = events_at(&app->events, position);
+    if (event->project == app->event_project && (asks || event->group == EVENT_GIT))
+        git_news(app);
     struct list *timeline = &app->lists[VIEW_TIMELINE];
     if (fresh && !strcmp(event_kind(&app->events, event), "lifecycle.create"))
         list_restate(timeline); /* the rows of a removed project of that name go */
@@ -483,7 +485,8 @@ int64_t feed_tick(struct app *app, struct effects *effects)
     next = app->events_ns;
     if (app->status_ns && (!next || app->status_ns < next))
         next = app->status_ns;
-    int64_t dues[] = {sessions_tick(app, effects), inbox_tick(app, effects), net_tick(app, effects)};
+    int64_t dues[] = {sessions_tick(app, effects), inbox_tick(app, effects), net_tick(app, effects),
+                      git_tick(app, effects)};
     for (size_t i = 0; i < countof(dues); i++)
         if (dues[i] && (!next || dues[i] < next))
             next = dues[i];

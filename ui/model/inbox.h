@@ -132,6 +132,8 @@ void prompt_build(const struct app *app, struct prompt *prompt);
 /* "shop   ROUTINE" for the top line, and "#33 of 2 waiting". The caller's to free. */
 char *prompt_class(const struct prompt *prompt);
 char *prompt_heading(const struct app *app);
+/* Whether it is a push, which is read before it lands. */
+bool prompt_is_push(const struct prompt *prompt);
 /* Host names as A-labels: what is no ASCII in safe text becomes a visible code. The caller's to free. */
 char *prompt_ascii(const char *safe);
 /* Every field of an answer of hutchd, flat: for the detail. */

@@ -44,6 +44,12 @@ char *prompt_ascii(const char *safe)
     return buf_take_string(&out);
 }
 
+bool prompt_is_push(const struct prompt *prompt)
+{
+    const char *kind = json_string_value(json_object_get(prompt->json, "kind"));
+    return kind && !strcmp(kind, "PUSH");
+}
+
 /* A member as ASCII: names of hosts. */
 static char *ascii_field(const json_t *json, const char *key)
 {
@@ -86,6 +92,9 @@ static const char *consequence(const char *kind, const json_t *fields)
     if (!strcmp(kind, "UPLOAD"))
         return takes_uploads(fields) ? _("a site where anybody can pick up what was sent")
                                      : _("more is to be sent than its limit lets by itself");
+    if (!strcmp(kind, "PUSH"))
+        return _(
+            "what was committed in the machine, as a branch of your own repository; your work tree stays");
     if (strcmp(kind, "CONNECT") != 0)
         return _("unknown: this screen does not know what it would do");
     if (takes_uploads(fields))
@@ -98,7 +107,7 @@ static const char *consequence(const char *kind, const json_t *fields)
 
 static void build_head(struct prompt *prompt, const json_t *fields)
 {
-    static const char *const known[] = {"CONNECT", "UPLOAD", "PRIVATE", "REQUEST"};
+    static const char *const known[] = {"CONNECT", "UPLOAD", "PRIVATE", "REQUEST", "PUSH"};
     autofree char *kind = field_text(prompt->json, "kind"), *subject = field_text(prompt->json, "subject");
     autofree char *host = ascii_field(fields, "host");
     int64_t port = field_number(fields, "port", -1);
@@ -307,6 +316,56 @@ static void build_machine(const struct app *app, struct prompt *prompt)
     text(prompt, STYLE_NORMAL, _("way back"), xstrdup(_("none: what was sent cannot be taken back")));
 }
 
+/* ---- what a push brings ---- */
+
+static const char *change_word(const char *change)
+{
+    return !strcmp(change, "new")       ? _("new")
+           : !strcmp(change, "changed") ? _("changed")
+           : !strcmp(change, "deleted") ? _("deleted")
+           : !strcmp(change, "mode")    ? _("mode")
+                                        : "";
+}
+
+/* What tools on this computer would run or obey if it lands. */
+static void build_persistence(struct prompt *prompt, const json_t *fields)
+{
+    int64_t more = field_number(fields, "persistence_more", 0);
+    const json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(fields, "persistence"), i, one)
+    {
+        autofree char *path = field_text(one, "path"), *class = field_text(one, "class");
+        autofree char *change = field_text(one, "change"), *target = field_text(one, "target");
+        text(prompt, STYLE_BAD, i ? "" : _("runs here"),
+             xasprintf("%s%s%s  (%s%s%s)", *path ? path : _("not all of it could be looked at"),
+                       *target ? " -> " : "", target, class, *change ? ", " : "", change_word(change)));
+    }
+    if (more > 0)
+        text(prompt, STYLE_BAD, "", xasprintf(_("and %lld more"), (long long)more));
+}
+
+static void build_push(struct prompt *prompt, const json_t *fields)
+{
+    autofree char *unread = field_text(fields, "unread");
+    long long commits = (long long)field_number(fields, "commits", 0);
+    build_persistence(prompt, fields);
+    if (*unread)
+        text(prompt, STYLE_BAD, _("warning"), xasprintf(_("it cannot be read: %s"), unread));
+    if (json_is_true(json_object_get(fields, "forced")))
+        text(prompt, STYLE_WARN, _("forced"), xstrdup(_("it takes back commits that were pushed before")));
+    text(prompt, STYLE_NORMAL, _("brings"),
+         xasprintf(_("%lld commits, %lld files, +%lld -%lld lines"), commits,
+                   (long long)field_number(fields, "files", 0),
+                   (long long)field_number(fields, "insertions", 0),
+                   (long long)field_number(fields, "deletions", 0)));
+    text(prompt, STYLE_NORMAL, _("asks"),
+         xstrdup(_("nothing lands in your repository before a person has read it")));
+    text(prompt, STYLE_NORMAL, _("machine"),
+         xstrdup(_("goes on; for it the push is done, and it hears your answer")));
+    text(prompt, STYLE_NORMAL, _("way back"), xstrdup(_("delete the branch that it lands as")));
+}
+
 /* ---- the words of the guest ---- */
 
 static void build_says(struct prompt *prompt, const json_t *fields)
@@ -362,6 +421,15 @@ static void build_allow(const struct app *app, struct prompt *prompt)
                          edit));
         return;
     }
+    if (prompt_is_push(prompt)) {
+        autofree char *branch = field_text(json_object_get(prompt->json, "fields"), "branch");
+        answer(app, prompt, ACTION_REQUEST_FIELDS, _("read it"),
+               xstrdup(_("commits, files and lines; Enter does too")));
+        answer(app, prompt, ACTION_REQUEST_ONCE, _("land"),
+               *branch ? xasprintf(_("%sas hutch/%s/%s in your repository"), then, prompt->project, branch)
+                       : xasprintf(_("%sas a branch of your repository"), then));
+        return;
+    }
     if (prompt->class == REQUEST_CRITICAL) {
         answer(app, prompt, ACTION_REQUEST_ONCE, _("once"),
                xasprintf(_("then the name  %s  and Enter; for 15 minutes"), prompt->host));
@@ -395,7 +463,9 @@ static void build_answers(const struct app *app, struct prompt *prompt)
         if (!prompt->like_count)
             text(prompt, STYLE_DIM, _("with it"), xstrdup(_("no other like it waits")));
     }
-    answer(app, prompt, ACTION_REQUEST_DENY, _("deny"), xstrdup(_("the program gets an error now")));
+    answer(app, prompt, ACTION_REQUEST_DENY, _("deny"),
+           xstrdup(prompt_is_push(prompt) ? _("it lands nowhere; its commits stay where they are")
+                                          : _("the program gets an error now")));
     answer(app, prompt, ACTION_REQUEST_REASON, _("deny, say why"),
            xstrdup(prompt->class == REQUEST_ROUTINE ? _("your words are shown to the agent")
                                                     : _("your words are shown to the agent (recommended)")));
@@ -419,10 +489,14 @@ void prompt_build(const struct app *app, struct prompt *prompt)
     else
         blank(prompt);
     build_lines(app, prompt);
-    build_claim(app, prompt, fields);
-    build_site(prompt, fields);
-    build_why(prompt, fields);
-    build_machine(app, prompt);
+    if (prompt_is_push(prompt)) {
+        build_push(prompt, fields);
+    } else {
+        build_claim(app, prompt, fields);
+        build_site(prompt, fields);
+        build_why(prompt, fields);
+        build_machine(app, prompt);
+    }
     build_says(prompt, fields);
     build_answers(app, prompt);
 }

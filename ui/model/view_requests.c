@@ -185,7 +185,9 @@ static bool act(struct app *app, uint64_t id, enum action action, struct effects
 
 static const char *says(const struct app *app, uint64_t id, enum action action)
 {
-    (void)app, (void)id;
+    (void)id;
+    if (action == ACTION_REQUEST_FIELDS && prompt_is_push(&app->inbox.prompt))
+        return _("read it");
     return action == ACTION_CANCEL ? _("later") : NULL;
 }
 

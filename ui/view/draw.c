@@ -134,27 +134,44 @@ static void hit(struct app *app, struct area area, int row, int column, int colu
         app->hits[app->hit_count++] = (struct hit){area.row + row, area.column + column, columns, action};
 }
 
+/* A tab as it stands in their line; the caller's to free. */
+static char *tab_text(int number, bool close)
+{
+    return xasprintf(close ? " %d %s" : " %d %s ", number, _(view_table[view_tab(number)]->title));
+}
+
+/* Columns of all tabs. */
+static int tabs_width(void)
+{
+    int width = 0;
+    for (int number = 1; view_tab(number); number++) {
+        autofree char *text = tab_text(number, false);
+        width += paint_width(text);
+    }
+    return width;
+}
+
 static void paint_tabs(struct app *app, struct area area)
 {
     const struct project *project = app_project(app);
-    int column = 3;
+    autofree char *facts = list_facts(app, app->tab);
+    int column = 3, width = paint_width(facts);
     paint_rule(app, area, 0, 0, area.columns);
     if (project) {
         autofree char *name = xasprintf(" %s ", project->name);
         column = 2 + area_text_cut(area, 0, 2, area.columns / 3, STYLE_TITLE, name, false) + 2;
     }
+    bool close = width && column + tabs_width() + width + 2 > area.columns;
     for (int number = 1; view_tab(number); number++) {
         enum view_id view = view_tab(number);
-        autofree char *text = xasprintf(" %d %s ", number, _(view_table[view]->title));
+        autofree char *text = tab_text(number, close);
         if (column + paint_width(text) >= area.columns)
             break;
         bool here = view == app->tab;
-        int width = area_text(area, 0, column, area.columns, here ? STYLE_TAB_HERE : STYLE_TAB, text);
-        hit(app, area, 0, column, width, (enum action)(ACTION_TAB_1 + number - 1));
-        column += width;
+        int used = area_text(area, 0, column, area.columns, here ? STYLE_TAB_HERE : STYLE_TAB, text);
+        hit(app, area, 0, column, used, (enum action)(ACTION_TAB_1 + number - 1));
+        column += used;
     }
-    autofree char *facts = list_facts(app, app->tab);
-    int width = paint_width(facts);
     if (width && column + width + 2 <= area.columns)
         area_text(area, 0, area.columns - width - 1, width, STYLE_DIM, facts);
 }

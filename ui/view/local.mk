@@ -9,7 +9,7 @@ SCREEN_TESTS = tests/unit/test_model_tables tests/unit/test_model_list tests/uni
 	tests/screen/test_screen tests/screen/test_demo \
 	tests/screen/test_views tests/unit/test_model_views tests/screen/test_words tests/unit/test_model_use \
 	tests/screen/test_requests tests/unit/test_model_lines tests/unit/test_model_requests tests/unit/test_model_prompt \
-	tests/unit/test_model_net tests/screen/test_monkey
+	tests/unit/test_model_net tests/screen/test_monkey tests/screen/test_git
 check_PROGRAMS += $(SCREEN_TESTS)
 TESTS += $(SCREEN_TESTS)
 check_LIBRARIES += libscreentest.a
@@ -21,6 +21,9 @@ SCREEN_TEST_LIBS = libscreentest.a libview.a libmodel.a libterminal.a libview.a 
 tests_unit_test_model_tables_SOURCES = tests/unit/test_model_tables.c
 tests_unit_test_model_tables_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_unit_test_model_tables_LDADD = $(SCREEN_TEST_LIBS)
+tests_screen_test_git_SOURCES = tests/screen/test_git.c tests/screen/git.h tests/screen/requests.h
+tests_screen_test_git_CFLAGS = $(SCREEN_TEST_CFLAGS)
+tests_screen_test_git_LDADD = $(SCREEN_TEST_LIBS)
 tests_unit_test_model_list_SOURCES = tests/unit/test_model_list.c
 tests_unit_test_model_list_CFLAGS = $(SCREEN_TEST_CFLAGS)
 tests_unit_test_model_list_LDADD = $(SCREEN_TEST_LIBS)
