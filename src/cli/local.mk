@@ -4,7 +4,7 @@ libcli_a_SOURCES = \
 	%D%/out.c %D%/out.h %D%/progress.c %D%/progress.h %D%/project.c %D%/project.h \
 	%D%/filter.c %D%/filter.h %D%/terminal.c %D%/terminal.h %D%/when.c %D%/when.h \
 	%D%/tar.c %D%/tar.h %D%/tree.c %D%/tree.h %D%/untar.c %D%/untar.h \
-	%D%/session.c %D%/session.h %D%/session_io.c %D%/session_internal.h %D%/list.c %D%/list.h %D%/git.h %D%/git_review.c %D%/land.c \
+	%D%/session.c %D%/session.h %D%/session_io.c %D%/session_internal.h %D%/list.c %D%/list.h %D%/git.h %D%/git_review.c %D%/land.c %D%/remote.c %D%/remote.h \
 	%D%/up.c %D%/power.c %D%/exec.c %D%/cp.c %D%/cp_in.c %D%/cp_out.c %D%/cp.h %D%/log.c \
 	%D%/nc.c %D%/host_port.c %D%/git_ls.c %D%/snap.c %D%/snap.h %D%/snapshot.c %D%/request.c %D%/request.h %D%/requests.c %D%/rule.c %D%/template.c %D%/doctor.c %D%/demo.c %D%/about.c \
 	%D%/status.c %D%/status.h %D%/completion.c \
@@ -16,6 +16,16 @@ libcli_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS)
 bin_PROGRAMS += hutch
 dist_man_MANS += doc/hutch.1
 hutch_SOURCES = %D%/main.c
+
+# git finds the remote helper by its name.
+noinst_DATA = git-remote-hutch
+CLEANFILES += git-remote-hutch
+git-remote-hutch: hutch$(EXEEXT)
+	$(AM_V_GEN)ln -sf hutch$(EXEEXT) $@
+install-exec-hook:
+	cd $(DESTDIR)$(bindir) && ln -sf hutch$(EXEEXT) git-remote-hutch
+uninstall-hook:
+	rm -f $(DESTDIR)$(bindir)/git-remote-hutch
 
 # What the shells complete, from the verbs' table; each where its shell looks.
 COMPLETIONS = completion/hutch completion/_hutch completion/hutch.fish

@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/list.h"
 #include "cli/out.h"
+#include "cli/remote.h"
 #include "cli/screen.h"
 
 #include <fcntl.h>
@@ -71,6 +72,9 @@ int main(int argc, char **argv)
     const struct verb *verb = NULL;
     words_begin();
     log_init("hutch");
+    const char *base = argc > 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+    if (argc > 0 && !strcmp(base, REMOTE_PROGRAM))
+        return remote_main(argc, argv);
     int rc = run(argc, argv, &verb, &err);
     if (rc >= 0) {
         int flushed = out_flush(&err);

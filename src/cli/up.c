@@ -9,6 +9,7 @@
 #include "cli/out.h"
 #include "cli/progress.h"
 #include "cli/project.h"
+#include "cli/remote.h"
 
 #include <errno.h>
 #include <string.h>
@@ -200,6 +201,7 @@ static int run_up(const struct args *args, struct error **err)
         rc = fill_body(client, body, args, err);
     if (rc == 0)
         note_empty(client, body);
+    bool fresh = rc == 0 && !is_there(client, body);
     if (rc == 0)
         rc = progress_call(client, "POST", "/v1/projects", body, &project, err);
     if (rc < 0)
@@ -217,6 +219,8 @@ static int run_up(const struct args *args, struct error **err)
     } else {
         out_text("%s: %s\n", name, state);
     }
+    if (fresh)
+        remote_offer(project);
     if (project_emulated(project))
         out_note("%s", _(PROJECT_EMULATED));
     return 0;

@@ -162,7 +162,7 @@ static void free_refresh(void *user)
 /* Branches that went apart from the host's stay as the machine has them. */
 static bool only_rejected(const struct error *err)
 {
-    return strstr(err->message, "failed to push some refs") != NULL;
+    return strstr(err->message, "failed to push some refs") || strstr(err->message, "rejected]");
 }
 
 static int push_in(struct job *job, const char *id, const char *repo, const char *mirror, bool *ret_apart,

@@ -2,7 +2,7 @@ noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = \
 	%D%/alone.c %D%/alone.h %D%/attach.c %D%/boot_wait.c %D%/clock.c %D%/clock.h %D%/code_in.c %D%/console.c %D%/console.h \
 	%D%/create.c %D%/create.h %D%/daemon.c %D%/daemon.h %D%/doctor.c %D%/doctor.h %D%/events.c %D%/events.h \
-	%D%/git_out.c %D%/git_out.h %D%/git_lost.c %D%/git_lost.h %D%/git_list.c %D%/routes_git.c %D%/git_asked.c %D%/git_asked.h %D%/git_push.c %D%/git_pushes.c %D%/git_stream.c \
+	%D%/git_out.c %D%/git_out.h %D%/git_lost.c %D%/git_lost.h %D%/git_list.c %D%/routes_git.c %D%/git_send.c %D%/git_send.h %D%/git_asked.c %D%/git_asked.h %D%/git_push.c %D%/git_pushes.c %D%/git_stream.c \
 	%D%/exec_end.c %D%/exec_end.h %D%/freeze.c %D%/freeze.h %D%/host.c %D%/host.h \
 	%D%/identity.c %D%/inbox.c %D%/inbox.h %D%/inbox_egress.c %D%/inbox_egress.h %D%/inbox_grants.c %D%/inbox_grants.h %D%/inbox_seen.c %D%/inbox_seen.h %D%/inbox_fields.c %D%/inbox_fields.h \
 	%D%/inbox_settings.c %D%/inbox_settings.h %D%/inbox_show.c %D%/inbox_show.h %D%/routes_request.c %D%/routes_review.c %D%/land.c %D%/land.h %D%/land_allowed.c %D%/job.c %D%/job.h %D%/logfile.c %D%/logfile.h %D%/machine.c %D%/machine.h %D%/ops.h \
@@ -45,8 +45,8 @@ tests_unit_test_daemon_project_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_project_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 # hutchd with the fake host and the real hutch-guest.
-dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_killed.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh
-TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_killed.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh
+dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_killed.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh tests/e2e/fake_remote.sh
+TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_killed.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh tests/e2e/fake_remote.sh
 
 dist_man_MANS += doc/hutchd.8
 EXTRA_DIST += %D%/hutchd.service.in

@@ -93,9 +93,10 @@ static void line_done(struct output *output, const struct git_run *run)
                strncmp(output->line, "fatal: the remote end hung up", 29) != 0) {
         /* git's first "fatal:" or "error:" names the cause; what follows is its echo */
         bool serious = !strncmp(output->line, "fatal:", 6) || !strncmp(output->line, "error:", 6) ||
-                       !strncmp(output->line, "ERROR:", 6) || strstr(output->line, "denied");
+                       !strncmp(output->line, "ERROR:", 6) || strstr(output->line, "denied") ||
+                       !strncmp(output->line, " ! [", 4); /* a ref that a push could not bring */
         bool have = !strncmp(output->last, "fatal:", 6) || !strncmp(output->last, "error:", 6) ||
-                    strstr(output->last, "denied");
+                    strstr(output->last, "denied") || !strncmp(output->last, " ! [", 4);
         if (serious ? !have : !have)
             memcpy(output->last, output->line, output->line_len + 1);
     }

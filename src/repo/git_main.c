@@ -49,6 +49,7 @@ static const char *const measure_words[] = {"cat-file", "--batch-all-objects", "
 
 static const struct mode modes[] = {
     {"push", "MIRROR REFSPEC...", 1, true, false, true, 8ULL << 30, 3600, RLIM_INFINITY, push_words},
+    {"send", "FOLDER MIRROR REFSPEC...", 2, true, false, true, 8ULL << 30, 3600, RLIM_INFINITY, push_words},
     {"list", "FOLDER", 1, true, false, false, 1ULL << 30, 60, 0, list_words},
     {"fetch", "FOLDER QUARANTINE MIRROR REFSPEC...", 3, true, true, true, FETCH_MEMORY_MAX, FETCH_CPU_S,
      FETCH_PACK_MAX, fetch_words},

@@ -31,7 +31,10 @@ void quarantine_news_finish(struct quarantine_news *news)
 static int set_alternate(const char *folder, const char *mirror, struct error **err)
 {
     autofree char *path = file_join(folder, "objects/info/alternates"), *have = NULL;
-    autofree char *want = mirror ? xasprintf("%s/objects\n", mirror) : xstrdup("");
+    autofree char *sent = file_join(folder, QUARANTINE_SENT "/objects");
+    bool both = file_exists(sent);
+    autofree char *want = xasprintf("%s%s%s%s", mirror ? mirror : "", mirror ? "/objects\n" : "",
+                                    both ? sent : "", both ? "\n" : "");
 
     if (file_read(path, 65536, &have, NULL, NULL) < 0)
         have = xstrdup("");

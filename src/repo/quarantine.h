@@ -41,6 +41,9 @@ struct quarantine_news {
 };
 void quarantine_news_finish(struct quarantine_news *news);
 
+/* Within a quarantine: what the user sent into the machine (send.h); an alternate of it. */
+#define QUARANTINE_SENT "sent.git"
+
 /* Makes it if it is not there, with the object format ("sha1", "sha256"; ERROR_STATE: it has another one) and
  * the mirror as alternate (NULL: none). */
 int quarantine_prepare(const char *folder, const char *mirror, const char *format, struct error **err);
