@@ -124,7 +124,7 @@ static void check_tools(struct doctor *doctor)
 /* hutch's own programs beside hutchd. */
 static void check_programs(struct doctor *doctor)
 {
-    static const char *const names[] = {"hutch-worker", "hutch-guest", "hutch-qemu", "hutch-git"};
+    static const char *const names[] = {"hutch-worker", "hutch-guest", "hutch-qemu", "hutch-git", "hutch-diff"};
 
     for (size_t i = 0; i < countof(names); i++) {
         autofree char *path = NULL;

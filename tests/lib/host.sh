@@ -52,7 +52,7 @@ wanted() { # the packages of this family, one a word
     case $host_family in
     debian)
         echo gcc make autoconf automake pkg-config libc6-dev linux-libc-dev git ca-certificates curl \
-            libnghttp2-dev libuv1-dev libjansson-dev libsqlite3-dev libinih-dev libvirt-dev libssl-dev libseccomp-dev libpsl-dev libidn2-dev libgit2-dev \
+            libnghttp2-dev libuv1-dev libjansson-dev libsqlite3-dev libinih-dev libvirt-dev libssl-dev libseccomp-dev libpsl-dev libidn2-dev libgit2-dev libext2fs-dev comerr-dev \
             libncurses-dev libvterm-dev ncurses-bin gettext \
             qemu-system-x86 qemu-utils libvirt-daemon libvirt-daemon-driver-qemu \
             mmdebstrap uidmap e2fsprogs bubblewrap zstd xz-utils debian-archive-keyring procps util-linux openssh-client
@@ -62,7 +62,7 @@ wanted() { # the packages of this family, one a word
         ;;
     fedora)
         echo gcc make autoconf automake pkgconf-pkg-config git curl libnghttp2-devel libuv-devel libuv-static \
-            jansson-devel sqlite-devel inih-devel libvirt-devel openssl-devel libseccomp-devel libpsl-devel libidn2-devel libgit2-devel glibc-static \
+            jansson-devel sqlite-devel inih-devel libvirt-devel openssl-devel libseccomp-devel libpsl-devel libidn2-devel libgit2-devel e2fsprogs-devel libcom_err-devel glibc-static \
             ncurses-devel libvterm-devel gettext \
             qemu-system-x86-core qemu-img libvirt-daemon libvirt-daemon-driver-qemu mmdebstrap shadow-utils e2fsprogs \
             bubblewrap zstd xz debian-keyring procps-ng util-linux openssh-clients

@@ -22,7 +22,8 @@ declare -A may=(
     [approval]="base policy journal"
     [repo]="base wire"
     [review]="base"
-    [daemon]="base wire conf policy journal vm image guard worker egress keeper approval repo review"
+    [diff]="base"
+    [daemon]="base wire conf policy journal vm image guard worker egress keeper approval repo review diff"
     [client]="base wire"
     [cli]="base wire conf client ui/grid ui/term ui/pane ui/model ui/view"
     [ui/grid]="base"
@@ -38,14 +39,15 @@ exceptions="
 # A library's header (extended regular expression) and the paths that may include it.
 libraries='
 libvirt/        src/vm/
-git2            src/review/
+git2            src/review/ src/diff/texts
+ext2fs/         src/diff/
 sqlite3\.h      src/journal/ src/daemon/state tests/unit/test_journal_sql
 n?curses        ui/term/
 ini\.h          src/conf/
 nghttp2/        src/wire/
-seccomp\.h      src/vm/ src/worker/ src/repo/ src/keeper/ ui/
+seccomp\.h      src/vm/ src/worker/ src/repo/ src/diff/ src/keeper/ ui/
 curl/           src/keeper/ src/image/
-jansson\.h      src/wire/ src/vm/ src/image/ src/worker/ src/egress/ src/keeper/ src/repo/ src/review/ src/daemon/ src/client/ src/cli/ src/guest/ ui/
+jansson\.h      src/wire/ src/vm/ src/image/ src/worker/ src/egress/ src/keeper/ src/repo/ src/review/ src/diff/ src/daemon/ src/client/ src/cli/ src/guest/ ui/
 vterm\.h        ui/pane/ tests/
 libpsl\.h       src/policy/suffix
 idn2\.h         src/policy/host_idn
