@@ -23,17 +23,23 @@ int snap_split(const char *word, char **ret_name, char **ret_snap, struct error 
     return 0;
 }
 
+int snap_missing(const char *name, struct error **err)
+{
+    autofree char *safe = text_safe(name ? name : "");
+
+    error_set(err, ERROR_USAGE, _("which snapshot of \"%s\"?"), safe);
+    return error_hint(err, _("\"hutch snapshots %s\" lists them; they are called %s@1, %s@2, …"), safe, safe,
+                      safe);
+}
+
 int snap_path(struct client *client, const char *word, const char *suffix, char **ret_path,
               struct error **err)
 {
     autofree char *given = NULL, *name = NULL, *snap = NULL;
     int rc = snap_split(word, &given, &snap, err);
 
-    if (rc == 0 && !snap) {
-        error_set(err, ERROR_USAGE, _("which snapshot of \"%s\"?"), given);
-        rc = error_hint(err, _("\"hutch snapshots %s\" lists them; they are called %s@1, %s@2, …"), given,
-                        given, given);
-    }
+    if (rc == 0 && !snap)
+        rc = snap_missing(given, err);
     if (rc == 0)
         rc = project_name(client, given, &name, err);
     if (rc == 0)

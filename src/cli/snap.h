@@ -7,6 +7,8 @@
 /* The project (NULL: that of this folder) and the snapshot of a word; *ret_snap is "@12", NULL if the word
  * has none. ERROR_USAGE. Callers free both. */
 int snap_split(const char *word, char **ret_name, char **ret_snap, struct error **err);
+/* The error for a word without one: ERROR_USAGE. name may be NULL. */
+int snap_missing(const char *name, struct error **err);
 /* The API's path of a snapshot, with a suffix. word must name one. Caller frees. */
 int snap_path(struct client *client, const char *word, const char *suffix, char **ret_path,
               struct error **err);

@@ -55,10 +55,16 @@ static int compare(char *const *recorded, char *const *found, struct error **err
 int layers_chain(const struct daemon *daemon, const struct record *record, int64_t number, char ***ret_chain,
                  struct error **err)
 {
+    return layers_chain_of(daemon, record, record->id, number, ret_chain, err);
+}
+
+int layers_chain_of(const struct daemon *daemon, const struct record *record, const char *project,
+                    int64_t number, char ***ret_chain, struct error **err)
+{
     autofree struct layer_row *rows = NULL;
     char **recorded, **found = NULL;
     size_t count;
-    int rc = state_layers_path(daemon->state, record->id, number, &rows, &count, err);
+    int rc = state_layers_path(daemon->state, project, number, &rows, &count, err);
 
     if (rc < 0)
         return rc;

@@ -17,6 +17,9 @@ char *layers_disk(const struct daemon *daemon, const struct record *record);
  * ERROR_CORRUPT: one below is missing, damaged, or stands on another file than it is to. */
 int layers_chain(const struct daemon *daemon, const struct record *record, int64_t number, char ***ret_chain,
                  struct error **err);
+/* The same of a layer that another project may have written. */
+int layers_chain_of(const struct daemon *daemon, const struct record *record, const char *project,
+                    int64_t number, char ***ret_chain, struct error **err);
 /* How many layers there are from it down, the base included; 0 if that is not known. */
 size_t layers_depth(const struct daemon *daemon, const struct record *record, int64_t number);
 /* Removes the files of the project's layers that were given up: their number was given, and is on record no

@@ -43,6 +43,10 @@ int reconcile_project(struct work *work, struct error **err);
  */
 void reconcile_start(struct daemon *daemon, void (*fn)(struct daemon *daemon));
 
+/* What `up` does with a project that is made: starts it and waits until it is ready. */
+int up_again(struct work *work, struct error **err);
+/* ERROR_WOULD_LOSE if a work tree in the machine holds what exists nowhere else, or nobody can say. */
+int remove_check_work(struct work *work, struct error **err);
 /* Restores the memory image and lets the machine go on. */
 int power_wake(struct work *work, struct error **err);
 /* Destroys, for what comes after a failed start. Errors are logged. */

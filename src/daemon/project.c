@@ -266,8 +266,9 @@ static const char *busy_state(const struct project *project)
     case OPERATION_STOP:
     case OPERATION_REMOVE:
         return "stopping";
-    case OPERATION_SNAP:
     case OPERATION_RESTORE:
+        return "starting";
+    case OPERATION_SNAP:
     case OPERATION_SNAPRM:
     case OPERATION_FORK:
     case OPERATION_NONE:
@@ -289,8 +290,9 @@ static const char *recorded_state(const struct record *r)
     case OPERATION_STOP:
     case OPERATION_REMOVE:
         return "stopping";
-    case OPERATION_SNAP:
     case OPERATION_RESTORE:
+        return "starting";
+    case OPERATION_SNAP:
     case OPERATION_SNAPRM:
     case OPERATION_FORK:
     case OPERATION_NONE:

@@ -130,6 +130,8 @@ int reconcile_project(struct work *work, struct error **err)
         rc = snapshot_settle(work, err);
         break;
     case OPERATION_RESTORE:
+        rc = restore_settle(work, err);
+        break;
     case OPERATION_SNAPRM:
     case OPERATION_FORK:
     case OPERATION_REMOVE: /* its job was queued */

@@ -13,7 +13,7 @@
 
 /* Refuses when work would be lost, or when nobody can say. A machine without repositories holds nothing that
  * was brought in. */
-static int check_work(struct work *work, struct error **err)
+int remove_check_work(struct work *work, struct error **err)
 {
     const struct record *r = &work->r;
     struct project *project = projects_lock(work->daemon->projects, r->id);
@@ -94,7 +94,7 @@ static int remove_steps(struct work *work, const struct remove_params *params, c
     int rc = machine_refresh(work, &info, err);
 
     if (rc == 0 && !begun && !params->discard_work && work->r.made)
-        rc = check_work(work, err);
+        rc = remove_check_work(work, err);
     if (rc == 0 && !begun && work->r.made)
         git_lost_name(work->daemon, work->job, &work->r, ret_kept);
     if (rc == 0 && !begun)

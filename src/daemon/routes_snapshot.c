@@ -127,10 +127,57 @@ static void note_snapshot(const struct request *request, json_t *body)
     record_finish(&record);
 }
 
+static void show_plan(const struct request *request, json_t *body)
+{
+    auto(error) struct error *err = NULL;
+    auto(json) json_t *plan = NULL;
+    struct snapshot_row row;
+    struct record record;
+    int64_t number;
+
+    (void)body;
+    if (!begin(request, &record, &number))
+        return;
+    if (state_snapshot_load(request->daemon->state, record.id, number, false, &row, &err) == 0) {
+        plan = snapshot_plan(request->daemon, &record, &row, &err);
+        snapshot_row_finish(&row);
+    }
+    record_finish(&record);
+    if (plan)
+        json_reply(request->stream, 200, plan);
+    else
+        request_fail(request, err);
+}
+
+static void restore_snapshot(const struct request *request, json_t *body)
+{
+    struct restore_params params = {0};
+    auto(error) struct error *err = NULL;
+    const char *snap = NULL;
+    char id[PROJECT_ID_MAX];
+
+    if (!request_project(request, id))
+        return;
+    int rc = json_get_string(body, "snap", 32, &snap, &err);
+    if (rc == 0)
+        rc = json_opt_bool(body, "discard", &params.discard, &err);
+    if (rc == 0)
+        rc = snapshot_number(snap, &params.number, &err);
+    if (rc < 0) {
+        request_fail(request, err);
+        return;
+    }
+    struct restore_params *own = xnew(struct restore_params);
+    *own = params;
+    job_watch(job_submit(request->daemon->jobs, id, &restore_kind, own), request->stream);
+}
+
 const struct route routes_snapshot[] = {
     {"GET", "/v1/projects/?/snapshots", list_snapshots, false},
     {"POST", "/v1/projects/?/snapshots", take_snapshot, true},
     {"GET", "/v1/projects/?/snapshots/?", show_snapshot, false},
     {"POST", "/v1/projects/?/snapshots/?/note", note_snapshot, true},
+    {"GET", "/v1/projects/?/snapshots/?/plan", show_plan, false},
+    {"POST", "/v1/projects/?/restore", restore_snapshot, true},
     {0},
 };

@@ -14,11 +14,26 @@ struct snapshot_params {
     char *note;     /* or NULL */
 };
 extern const struct job_kind snapshot_kind; /* params: struct snapshot_params; result: the snapshot */
+struct restore_params {
+    int64_t number;
+    bool discard; /* the present is given up, not kept as a snapshot; refused if it holds work that exists
+                     nowhere else */
+};
+extern const struct job_kind restore_kind; /* params: struct restore_params; result: project, snap, kept */
 /* From a request's body (NULL: all defaults). NULL with err: ERROR_INVALID names what is wrong. */
 struct snapshot_params *snapshot_params_parse(const json_t *body, struct error **err);
 
 /* "@12" or "12"; ERROR_INVALID otherwise. */
 int snapshot_number(const char *text, int64_t *ret_number, struct error **err);
+/* "@12", or null for 0. New reference. */
+json_t *snapshot_address(int64_t number);
+/* The files that a snapshot needs, as layers_chain. [any thread] */
+int snapshot_chain(const struct daemon *daemon, const struct record *record, const struct snapshot_row *row,
+                   char ***ret_chain, struct error **err);
+/* What going back to it undoes and ends, what stays, as far as it is known without looking into the disks:
+ * doc/protocol.md. NULL with err. [any thread] */
+json_t *snapshot_plan(struct daemon *daemon, const struct record *record, const struct snapshot_row *row,
+                      struct error **err);
 /* A snapshot as the API shows it. New reference. [any thread] */
 json_t *snapshot_json(const struct daemon *daemon, const struct record *record,
                       const struct snapshot_row *row);
@@ -30,5 +45,7 @@ int snapshot_take(struct work *work, const struct snapshot_params *params, struc
                   struct error **err);
 /* Finishes or undoes one that was broken off: by what the machine really writes to. */
 int snapshot_settle(struct work *work, struct error **err);
+/* The same for going back: undone before the switch, finished after it. */
+int restore_settle(struct work *work, struct error **err);
 
 #endif

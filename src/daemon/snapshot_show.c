@@ -14,9 +14,15 @@ static void set(json_t *json, const char *key, json_t *value)
     require(json_object_set_new(json, key, value) == 0);
 }
 
-static json_t *address(int64_t number)
+json_t *snapshot_address(int64_t number)
 {
     return number ? json_sprintf("@%lld", (long long)number) : json_null();
+}
+
+int snapshot_chain(const struct daemon *daemon, const struct record *record, const struct snapshot_row *row,
+                   char ***ret_chain, struct error **err)
+{
+    return layers_chain_of(daemon, record, row->layer_project, row->layer_number, ret_chain, err);
 }
 
 json_t *snapshot_json(const struct daemon *daemon, const struct record *record,
@@ -27,8 +33,8 @@ json_t *snapshot_json(const struct daemon *daemon, const struct record *record,
     uint64_t disk = file_disk_usage(file), memory = image ? file_disk_usage(image) : 0;
     json_t *json = json_object();
 
-    set(json, "snap", address(row->number));
-    set(json, "parent", address(row->parent));
+    set(json, "snap", snapshot_address(row->number));
+    set(json, "parent", snapshot_address(row->parent));
     set(json, "when", json_integer(row->created_ns));
     set(json, "cause", json_string(row->cause));
     set(json, "about", json_bytes(row->about, strlen(row->about)));

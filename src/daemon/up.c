@@ -220,6 +220,14 @@ static int up_steps(struct work *work, const struct up_params *params, struct er
     return rc;
 }
 
+int up_again(struct work *work, struct error **err)
+{
+    static const struct up_params nothing;
+    int rc = up_steps(work, &nothing, err);
+
+    return rc < 0 ? rc : work_done(work, err);
+}
+
 /* A new project of which nothing exists yet but its name: gives the name back. */
 static bool undo_creation(struct work *work)
 {

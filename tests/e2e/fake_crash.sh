@@ -105,6 +105,25 @@ for step in $(steps_of snap); do
     clean
 done
 
+for step in $(steps_of restore); do
+    up box >/dev/null
+    api POST /v1/projects/box/snapshots -d '{}' >/dev/null
+    api POST /v1/projects/box/snapshots -d '{}' >/dev/null
+    crash_at "$step" POST /v1/projects/box/restore '{"snap":"@1"}'
+    case $step in
+    restore.layer | restore.stop) want='@3 run' ;; # the present, which was kept just before
+    *) want='@1 off' ;;
+    esac
+    within 20 is_state box "${want#* }"
+    is "$step: the present or the snapshot" "$want" "$(api GET /v1/projects/box/snapshots | jq -r 'select(.here) | .snap') $(state box)"
+    is "$step: all are listed" '@1 @2 @3' "$(snaps)"
+    folder=$home/data/projects/$(api GET /v1/projects/box | jq -r .id)/disk
+    is "$step: no file too many" 4 "$(find "$folder" -type f | wc -l)"
+    is "$step: it runs" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+    is "$step: it can go back" @1 "$(api POST /v1/projects/box/restore -d '{"snap":"@1"}' | last | jq -r .result.snap)"
+    clean
+done
+
 for step in $(steps_of rm); do
     up box >/dev/null
     crash_at "$step" DELETE /v1/projects/box

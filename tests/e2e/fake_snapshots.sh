@@ -80,14 +80,62 @@ wait "${many[@]}"
 is "four at once are four" 4 "$(cat "$home"/many.* | jq -r .result.snap | sort -u | wc -l)"
 is "the machine runs" run "$(state box)"
 
+# Going back: the present is kept, what stood on the snapshot stands on it again.
+back() { api POST /v1/projects/box/restore -d "$1" | last; }
+is "a snapshot that is not there" not-found "$(back '{"snap":"@99"}' | jq -r .error.code)"
+is "none named" invalid "$(back '{"snap":"last"}' | jq -r .error.code)"
+before=$(layers)
+plan=$(api GET /v1/projects/box/snapshots/@2/plan)
+is "the plan: it runs" true "$(jq -r .running <<<"$plan")"
+is "the plan: later ones stay" true "$(jq -r '.later | index("@4") != null' <<<"$plan")"
+done=$(back '{"snap":"@2"}')
+is "back on @2" @2 "$(jq -r .result.snap <<<"$done")"
+kept=$(jq -r .result.kept <<<"$done")
+is "what was there is kept, by its cause" restore "$(api GET "/v1/projects/box/snapshots/$kept" | jq -r .cause)"
+is "it runs" run "$(state box)"
+like "on a layer on the second one's" '^[0-9]+.qcow2 1.qcow2 0.qcow2 base$' "$(layers)"
+is "which is open" "$(layers | sed s/base/disk.qcow2/)" "$(open)"
+is "it stands there" true "$(api GET /v1/projects/box/snapshots/@2 | jq -r .here)"
+done=$(back "{\"snap\":\"$kept\"}")
+is "forward again" "$kept" "$(jq -r .result.snap <<<"$done")"
+is "to all that was there" "${before#* }" "$(layers | cut -d' ' -f3-)"
+is "no file is on no record" "$(api GET /v1/projects/box/snapshots | jq -r '.layer | sub(".*/"; "")' | cat - <(layers | cut -d' ' -f1) | sort -u | wc -l)" "$(files | wc -w)"
+n=$(snaps | wc -w)
+is "without keeping the present" null "$(back '{"snap":"@2","discard":true}' | jq -r .result.kept)"
+is "there is no snapshot more" "$n" "$(snaps | wc -w)"
+is "and no file" "$(api GET /v1/projects/box/snapshots | jq -r '.layer | sub(".*/"; "")' | cat - <(layers | cut -d' ' -f1) | sort -u | wc -l)" "$(files | wc -w)"
+back "{\"snap\":\"$kept\"}" >/dev/null
+
+# A target that is not whole is found before anything is touched.
+chmod 644 "$(disk 1)"
+mv "$(disk 1)" "$home/away"
+boot=$(api GET /v1/projects/box | jq -r .vm.boot)
+before="$(snaps) $(layers)"
+is "a layer of it is missing" corrupt "$(back '{"snap":"@2"}' | jq -r .error.code)"
+is "the machine was not touched" "$boot run" "$(api GET /v1/projects/box | jq -r .vm.boot) $(state box)"
+is "no snapshot was made" "$before" "$(snaps) $(layers)"
+mv "$home/away" "$(disk 1)"
+echo destroy=fail >"$faults"
+is "a machine that cannot be switched off" hypervisor "$(back '{"snap":"@2"}' | jq -r .error.code)"
+rm "$faults"
+is "the present is there" "$boot run" "$(api GET /v1/projects/box | jq -r .vm.boot) $(state box)"
+is "on what is open" "$(layers | sed s/base/disk.qcow2/)" "$(open)"
+api POST /v1/projects/box/suspend >/dev/null
+is "one that is saved would lose its memory" state "$(back '{"snap":"@2"}' | jq -r .error.code)"
+api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
+is "one that is off" @2 "$(back '{"snap":"@2"}' | jq -r .result.snap)"
+is "stays off" off "$(state box)"
+is "and starts there" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+back "{\"snap\":\"$kept\"}" >/dev/null
+
 # A stale backing file is never run on.
 api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
 top=$(layers | cut -d. -f1)
-chmod 644 "$(disk "$top")"
+under=$(backing "$top")
 qemu-img rebase -u -F qcow2 -b "$(disk 0)" "$(disk "$top")"
 is "a layer that stands on another than it is to" corrupt "$(api POST /v1/projects/box/start | last | jq -r .error.code)"
 is "is not started" off "$(state box | sed s/failed/off/)"
-qemu-img rebase -u -F qcow2 -b "$(disk $((top - 1)))" "$(disk "$top")"
+qemu-img rebase -u -F qcow2 -b "$under" "$(disk "$top")"
 is "put right it starts" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
 
 api DELETE '/v1/projects/box?discard_work=1' >/dev/null

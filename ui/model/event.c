@@ -298,6 +298,7 @@ static const struct {
     {"lifecycle.remove", N_("project is removed")},
     {"lifecycle.failed", N_("failed: %s")},
     {"snapshot.made", N_("snapshot %s")},
+    {"snapshot.restored", N_("back on %s")},
     {"lifecycle.drop", N_("dropped: %s")},
     {"lifecycle.base", N_("base is built of template %s")},
     {"git.clone", N_("git clone %s")},
