@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "daemon/exec_end.h"
+#include "daemon/git_out.h"
 #include "daemon/relay.h"
 #include "daemon/way.h"
 
@@ -112,6 +113,7 @@ static void on_state(struct guest *guest, bool up, void *user)
     way_guest_up(daemon, attachment->id);
     exec_end_watch(daemon, attachment->id, guest);
     relay_retry(daemon, attachment->id);
+    git_out_session_ended(daemon, attachment->id); /* what was pushed while nobody listened */
 }
 
 static void on_alert(struct guest *guest, const char *text, void *user)

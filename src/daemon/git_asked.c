@@ -1,5 +1,6 @@
-/* What makes a fetch: git in a machine that pushed, or is about to fetch; the end of a session; hutchd's
- * start. Loop thread, but for the job that refreshes. */
+/* What makes a fetch: git in a machine that pushed, or is about to fetch; the end of a session or of an
+ * agent's turn; a machine that comes into step, as all do at hutchd's start. Loop thread, but for the job
+ * that refreshes. */
 #include "daemon/git_asked.h"
 
 #include "base/alloc.h"
@@ -7,15 +8,19 @@
 #include "base/units.h"
 #include "daemon/git_out.h"
 #include "daemon/inbox.h"
+#include "daemon/state_requests.h"
 #include "wire/json.h"
 
 #include <string.h>
 #include <sys/queue.h>
 
 #define REFRESH_MS  60000
-#define SETTLE_MS   3000 /* after a session's end: others may end with it */
-#define SHOWN_MAX   20   /* pushes in one answer */
-#define ANSWER_ROOM 4000 /* bytes of it */
+#define SETTLE_MS   3000               /* after a session's end: others may end with it */
+#define SHOWN_MAX   20                 /* pushes in one answer */
+#define ANSWER_ROOM 4000               /* bytes of it */
+#define DENIED_MAX  50                 /* answers that are looked through */
+#define TOLD_MS     (24 * 3600 * 1000) /* older denials are not told any more */
+#define PUSH_VERB   "PUSH"
 
 /* A flow that waits for a job. */
 struct asked {
@@ -31,6 +36,7 @@ struct refreshed {
     struct refreshed *next;
     char *lane;
     int64_t at_ms;
+    int64_t told_ms; /* denials before were told; since 1970 */
 };
 /* A project whose sessions are ending. */
 struct settling {
@@ -43,6 +49,11 @@ struct settling {
 static TAILQ_HEAD(, asked) all_asked = TAILQ_HEAD_INITIALIZER(all_asked);
 static TAILQ_HEAD(, settling) all_settling = TAILQ_HEAD_INITIALIZER(all_settling);
 static struct refreshed *all_refreshed;
+
+static int64_t now_ms(void)
+{
+    return units_now_ns() / 1000000;
+}
 
 static void answer(struct asked *asked, json_t *body)
 {
@@ -78,6 +89,45 @@ void git_out_gone(struct daemon *daemon, struct flows *flows, uint64_t flow)
     TAILQ_FOREACH(asked, &all_asked, link)
     if (asked->flows == flows && asked->flow == flow)
         asked->flows = NULL;
+}
+
+/* ---- what a person answered meanwhile ---- */
+
+/* What is to be told of denied pushes: in rows that push again (`pushes`), or of a repository since a time.
+ */
+struct telling {
+    const char *repo;
+    json_t *pushes, *said;
+};
+
+/* The ref of a push of the repository; NULL: it is of another one. */
+static const char *ref_of(const struct approval_request *request, const char *repo)
+{
+    size_t len = strlen(repo);
+    return strncmp(request->key, repo, len) || request->key[len] != ' ' ? NULL : request->key + len + 1;
+}
+
+static void tell(const struct approval_request *request, void *user)
+{
+    const struct telling *telling = user;
+    const char *ref = ref_of(request, telling->repo);
+    json_t *push;
+    size_t i;
+
+    if (!ref || !request->reason[0])
+        return;
+    json_array_foreach(telling->pushes, i, push)
+    {
+        if (strcmp(json_string_value(json_object_get(push, "ref")), ref) != 0 ||
+            json_object_get(push, "before"))
+            continue;
+        json_object_set_new(push, "before", json_integer(request->id));
+        json_object_set_new(push, "reason", json_bytes(request->reason, strlen(request->reason)));
+    }
+    if (telling->said)
+        json_array_append_new(telling->said,
+                              json_pack("{s:s, s:I, s:o}", "ref", ref, "request", (json_int_t)request->id,
+                                        "reason", json_bytes(request->reason, strlen(request->reason))));
 }
 
 /* ---- it has pushed ---- */
@@ -138,6 +188,9 @@ static void on_fetched(const json_t *result, const struct error *err, void *user
         json_object_set_new(body, "error", json_string(err->message));
     } else {
         auto(json) json_t *pushes = with_open(asked, json_object_get(result, "pushes"));
+        struct telling telling = {.repo = asked->repo, .pushes = pushes};
+        state_requests_denied(asked->daemon->state, asked->id, PUSH_VERB, now_ms() - TOLD_MS, DENIED_MAX,
+                              tell, &telling, NULL);
         json_object_set_new(body, "pushes", some(pushes, &room));
         json_object_set_new(body, "skips", some(json_object_get(result, "skips"), &room));
     }
@@ -215,6 +268,38 @@ static int run_refresh(struct job *job, void *user, json_t **ret_result, struct 
 static const struct job_kind refresh_kind = {
     .name = "git-refresh", .run = run_refresh, .free_params = free_refresh, .quiet = true};
 
+static struct refreshed *find_refreshed(const char *lane)
+{
+    struct refreshed *one = all_refreshed;
+
+    while (one && strcmp(one->lane, lane) != 0)
+        one = one->next;
+    if (!one) {
+        one = xnew(struct refreshed);
+        one->lane = xstrdup(lane);
+        one->told_ms = now_ms() - TOLD_MS;
+        one->next = all_refreshed;
+        all_refreshed = one;
+    }
+    return one;
+}
+
+/* With what was denied since it was told last. */
+static void answer_refreshed(struct asked *asked, json_t *body)
+{
+    autofree char *lane = xasprintf("git:%s/%s", asked->id, asked->repo);
+    struct refreshed *one = find_refreshed(lane);
+    auto(json) json_t *said = json_array();
+    struct telling telling = {.repo = asked->repo, .said = said};
+    size_t room = ANSWER_ROOM - 1000;
+
+    state_requests_denied(asked->daemon->state, asked->id, PUSH_VERB, one->told_ms, DENIED_MAX, tell,
+                          &telling, NULL);
+    one->told_ms = now_ms();
+    json_object_set_new(body, "said", some(said, &room));
+    answer(asked, body);
+}
+
 static void on_refreshed(const json_t *result, const struct error *err, void *user)
 {
     auto(json) json_t *body = json_object();
@@ -222,25 +307,17 @@ static void on_refreshed(const json_t *result, const struct error *err, void *us
     (void)result;
     if (err)
         json_object_set_new(body, "error", json_string(err->message));
-    answer(user, body);
+    answer_refreshed(user, body);
 }
 
 /* At most once a minute, whoever asks. */
 static bool take_turn(const char *lane)
 {
     int64_t now = units_monotonic_ns() / 1000000;
-    struct refreshed *one = all_refreshed;
+    struct refreshed *one = find_refreshed(lane);
 
-    while (one && strcmp(one->lane, lane) != 0)
-        one = one->next;
-    if (one && now - one->at_ms < REFRESH_MS)
+    if (one->at_ms && now - one->at_ms < REFRESH_MS)
         return false;
-    if (!one) {
-        one = xnew(struct refreshed);
-        one->lane = xstrdup(lane);
-        one->next = all_refreshed;
-        all_refreshed = one;
-    }
     one->at_ms = now;
     return true;
 }
@@ -252,7 +329,7 @@ static void refresh(struct daemon *daemon, const char *id, const char *repo, str
 
     if (!job && !take_turn(lane)) {
         auto(json) json_t *body = json_object();
-        answer(asked, body);
+        answer_refreshed(asked, body);
         return;
     }
     if (!job) {
@@ -282,7 +359,11 @@ void git_out_asked(struct daemon *daemon, const char *id, struct flows *flows, u
 {
     struct asked *asked = add_asked(daemon, id, repo, flows, flow);
 
-    if (!has_repo(daemon, id, repo)) {
+    if (what == FLOW_GIT_TURN) {
+        auto(json) json_t *body = json_object();
+        git_out_session_ended(daemon, id);
+        answer(asked, body);
+    } else if (!has_repo(daemon, id, repo)) {
         auto(json) json_t *body = json_pack("{s:s}", "error", "this project has no such repository");
         answer(asked, body);
     } else if (what == FLOW_GIT_PUSH) {

@@ -120,18 +120,15 @@ void state_request_finish(struct approval_request *r)
     }
 }
 
-int state_requests_open(struct state *state, void (*fn)(const struct approval_request *request, void *user),
-                        void *user, struct error **err)
+/* Gives fn each row of a statement, and ends it; NULL: it could not be made. The lock is held, and left. */
+static int each_row(struct state *state, sqlite3_stmt *stmt,
+                    void (*fn)(const struct approval_request *request, void *user), void *user,
+                    struct error **err)
 {
     struct approval_request *rows = NULL;
     size_t count = 0;
     int rc = SQLITE_DONE, code = -ERROR_IO;
 
-    pthread_mutex_lock(&state->lock);
-    sqlite3_stmt *stmt = state_prepare(state,
-                                       "SELECT " REQUEST_COLUMNS " FROM requests WHERE state IN "
-                                       "('held', 'frozen', 'waiting') ORDER BY id",
-                                       err);
     if (stmt) {
         while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
             rows = xrealloc(rows, count + 1, sizeof(*rows));
@@ -149,6 +146,37 @@ int state_requests_open(struct state *state, void (*fn)(const struct approval_re
     }
     free(rows);
     return code;
+}
+
+int state_requests_open(struct state *state, void (*fn)(const struct approval_request *request, void *user),
+                        void *user, struct error **err)
+{
+    pthread_mutex_lock(&state->lock);
+    return each_row(state,
+                    state_prepare(state,
+                                  "SELECT " REQUEST_COLUMNS " FROM requests WHERE state IN "
+                                  "('held', 'frozen', 'waiting') ORDER BY id",
+                                  err),
+                    fn, user, err);
+}
+
+int state_requests_denied(struct state *state, const char *project, const char *verb, int64_t since_ms,
+                          size_t max, void (*fn)(const struct approval_request *request, void *user),
+                          void *user, struct error **err)
+{
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt =
+        state_prepare(state,
+                      "SELECT " REQUEST_COLUMNS " FROM requests WHERE project = ? AND verb = ? "
+                      "AND state = 'denied' AND changed_ms > ? ORDER BY id DESC LIMIT ?",
+                      err);
+    if (stmt) {
+        sqlite3_bind_text(stmt, 1, project, -1, SQLITE_STATIC);
+        sqlite3_bind_text(stmt, 2, verb, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(stmt, 3, since_ms);
+        sqlite3_bind_int64(stmt, 4, (sqlite3_int64)max);
+    }
+    return each_row(state, stmt, fn, user, err);
 }
 
 int state_request_load(struct state *state, int64_t id, struct approval_request *ret_request,

@@ -12,6 +12,11 @@ int state_request_save(struct state *state, struct approval_request *request, st
 /* Calls fn for each that is open (held, frozen, waiting), oldest first; fn copies what it keeps. */
 int state_requests_open(struct state *state, void (*fn)(const struct approval_request *request, void *user),
                         void *user, struct error **err);
+/* Calls fn for each of a project and verb that was denied, with a reason, since a time (ms since 1970): the
+ * newest first, at most max. */
+int state_requests_denied(struct state *state, const char *project, const char *verb, int64_t since_ms,
+                          size_t max, void (*fn)(const struct approval_request *request, void *user),
+                          void *user, struct error **err);
 /* One of any state. ERROR_NOT_FOUND. *ret_request is filled with copies: state_request_finish frees them. */
 int state_request_load(struct state *state, int64_t id, struct approval_request *ret_request,
                        struct error **err);

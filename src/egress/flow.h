@@ -74,7 +74,7 @@ struct flow {
     uint64_t request_id; /* of the question, 0 */
     struct grant grant;  /* verdict.grant points here */
     /* ---- flow.c's own ---- */
-    bool reserved; /* N.request.hutch.internal, REPO.push and REPO.fetch of it */
+    bool reserved; /* N.request.hutch.internal, REPO.push, REPO.fetch, all.turn of it */
     bool answered; /* a person allowed this very flow */
     bool recorded; /* the open row was written: it needs a close row */
     bool resolving;
@@ -85,7 +85,7 @@ struct flow {
     const char *end_reason; /* why hutchd ended it: a fixed code, or NULL */
 };
 
-enum flow_git { FLOW_GIT_PUSH, FLOW_GIT_FETCH };
+enum flow_git { FLOW_GIT_PUSH, FLOW_GIT_FETCH, FLOW_GIT_TURN };
 
 enum flow_question {
     FLOW_ASK_NOTHING,
@@ -149,9 +149,8 @@ struct flow_ops {
     void (*time)(int64_t *ret_ms, int64_t *ret_s, void *user);
     /* N.request.hutch.internal: flows_reply when request N is answered. May be NULL: unknown number. */
     void (*wait)(uint64_t flow, uint64_t request_id, void *user);
-    /* REPO.push.hutch.internal, REPO.fetch.hutch.internal: flows_reply when the host has done it. May be
-     * NULL.
-     */
+    /* REPO.push.hutch.internal, REPO.fetch.hutch.internal, all.turn.hutch.internal (an agent has ended a
+     * turn: what it made is to come out): flows_reply when the host has done it. May be NULL. */
     void (*git)(uint64_t flow, enum flow_git what, const char *repo, void *user);
 };
 

@@ -10,6 +10,7 @@
 #define REQUEST_SUFFIX ".request.hutch.internal"
 #define PUSH_SUFFIX    ".push.hutch.internal"
 #define FETCH_SUFFIX   ".fetch.hutch.internal"
+#define TURN_SUFFIX    ".turn.hutch.internal"
 #define REQUEST_PORT   80
 #define REPO_NAME_MAX  32
 
@@ -65,14 +66,14 @@ static bool request_number(const struct request *request, uint64_t *ret_number)
 }
 
 /* REPO.push.hutch.internal:80 and REPO.fetch.hutch.internal:80: git in the machine has pushed, or is about to
- * fetch. */
+ * fetch; all.turn.hutch.internal:80: an agent has ended a turn. */
 static bool git_question(const struct request *request, enum flow_git *ret_what,
                          char ret_repo[REPO_NAME_MAX + 1])
 {
     static const struct {
         const char *suffix;
         enum flow_git what;
-    } names[] = {{PUSH_SUFFIX, FLOW_GIT_PUSH}, {FETCH_SUFFIX, FLOW_GIT_FETCH}};
+    } names[] = {{PUSH_SUFFIX, FLOW_GIT_PUSH}, {FETCH_SUFFIX, FLOW_GIT_FETCH}, {TURN_SUFFIX, FLOW_GIT_TURN}};
     const char *text = request->host.text;
     size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
 

@@ -4,7 +4,7 @@ hutch_guest_SOURCES = \
 	%D%/main.c \
 	%D%/package_hosts.c \
 	%D%/supervise.c %D%/supervise.h \
-	%D%/serve.c %D%/serve.h \
+	%D%/serve.c %D%/serve.h %D%/checkpoint.c %D%/checkpoint.h \
 	%D%/port.c %D%/port.h %D%/port_device.c %D%/port_device.h \
 	%D%/place.c %D%/place.h \
 	%D%/user.c %D%/user.h \

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "guest/freeze.h"
+#include "guest/checkpoint.h"
 #include "guest/push_hook.h"
 #include "guest/remote.h"
 #include "guest/serve.h"
@@ -36,6 +37,7 @@ static const struct {
     {"as", task_as_main, "do one job as a user (started by `serve`)"},
     {"freeze", freeze_main, "hold the file systems for a snapshot (started by `serve`)"},
     {"wait", wait_main, "N: wait for the answer to request N; 0 allowed, 4 denied, 5 gone"},
+    {"checkpoint", checkpoint_main, "an agent's turn has ended: what it made and did not push comes out"},
     {"version", version_main, "say which version this is"},
 };
 

@@ -115,6 +115,10 @@ static void say_push(const json_t *body, const char *ref)
             say("hutch has it, waiting for review as %s (%s)\n", number, ref);
         else
             say("hutch has %s: %s\n", ref, host_ask_word(push, "words", ""));
+        long long before = (long long)json_integer_value(json_object_get(push, "before"));
+        autofree char *earlier = xasprintf("#%lld", before);
+        if (before && before != id)
+            say("  %s was rejected: %s\n", earlier, host_ask_word(push, "reason", ""));
         return;
     }
     json_array_foreach(json_object_get(body, "skips"), i, push)

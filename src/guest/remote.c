@@ -74,6 +74,25 @@ static void leave_work_tree(void)
         unsetenv(names[i]);
 }
 
+/* Pushes that a person rejected since the last time, with his words. */
+static void tell_denied(const json_t *body)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(body, "said"), i, row)
+    {
+        const char *ref = host_ask_word(row, "ref", ""), *reason = host_ask_word(row, "reason", "");
+        autofree char *words =
+            xasprintf("#%lld (%s) was rejected: %s",
+                      (long long)json_integer_value(json_object_get(row, "request")), ref, reason);
+        struct text safe;
+        text_init(&safe, words, strlen(words), WORDS_SHOWN, TEXT_DEFAULT);
+        fprintf(stderr, "hutch: %s\n", safe.bytes);
+        text_finish(&safe);
+    }
+}
+
 /* The host may have news: they come into the repository before it is read. One that does not answer costs the
  * news alone. */
 static void refresh(const char *name)
@@ -92,6 +111,8 @@ static void refresh(const char *name)
     if (safe.len)
         fprintf(stderr, "hutch: not refreshed: %s\n", safe.bytes);
     text_finish(&safe);
+    if (status == 200)
+        tell_denied(body);
 }
 
 static int connect_service(const char *service, const char *name, const char *repository)

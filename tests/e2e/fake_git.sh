@@ -40,6 +40,8 @@ api POST /v1/requests/1/answer -d "{\"verdict\":\"deny\",\"reason\":\"no .envrc 
 out=$(timeout 30 "$hutch" exec box -e "HUTCH_GUEST_PROXY=$proxy" -- "$build/hutch-guest" wait 1 2>&1)
 is "the agent hears why it was rejected" "deny: no .envrc please" "$out"
 out=$(in_tree push -f origin HEAD:fix)
+like "the next push of that branch says so" 'waiting for review as #3 .*' "$out"
+like "  with the reason" 'remote: +#1 was rejected: no .envrc please' "$out"
 like "a push after that is another request, and said to be forced" 'shop fix, 1 commit, forced' "$(requests)"
 
 # What was not pushed comes out when a session ends.
@@ -57,9 +59,21 @@ is "  what git does not know yet, too" new "$(quarantine show 'refs/work/uncommi
 is "  on the commit that it was made on" "$(git -C "$tree" rev-parse HEAD)" "$(quarantine rev-parse refs/work/uncommitted^)"
 is "  and the tree's own index is as it was" "$before" "$(git -C "$tree" status --porcelain; sha1sum "$tree/.git/index")"
 
+# An agent's turn ends and its session goes on.
+sleep 5 # what the sessions' end began
+git -C "$tree" commit -q --allow-empty -m "in a turn" 2>/dev/null
+turn=$(git -C "$tree" rev-parse work)
+env "HUTCH_GUEST_PROXY=$proxy" "$build/hutch-guest" checkpoint # as an agent's hook would: no session of ours ends
+is "hutch-guest checkpoint: told" 0 $?
+is_turn() { [ "$(quarantine rev-parse refs/work/heads/work)" = "$turn" ]; }
+ok "  what a turn made comes out" within 30 is_turn
+git -C "$tree" reset -q --soft HEAD^
+
 # The host commits meanwhile.
 echo host >"$src/host" && git -C "$src" add -A && git -C "$src" commit -qm host
 out=$(in_tree fetch origin)
+like "a fetch tells what was rejected" 'hutch: #1 \(refs/heads/fix\) was rejected: no .envrc please' "$out"
+unlike "  once" 'was rejected' "$(in_tree fetch origin)"
 is "the host's commits go in at a fetch" "$(git -C "$src" rev-parse HEAD)" "$(git -C "$tree" rev-parse origin/main)"
 is "  and are no push" "" "$(requests | grep main)"
 
@@ -75,7 +89,6 @@ kill_daemon
 git -C "$bare" update-ref refs/heads/late "$(git -C "$tree" rev-parse work)" 2>/dev/null || git -C "$tree" push -q "$bare" work:late
 start_daemon HUTCH_FAKE_NET=listen
 ok "the machine is up again" within 20 guest_up
-timeout 30 "$hutch" exec box -- true
 late() { requests | grep -q 'shop late'; }
 ok "what was pushed while nobody listened is asked about" within 40 late
 

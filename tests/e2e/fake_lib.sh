@@ -26,6 +26,7 @@ ok() { # ok NAME COMMAND...: it succeeds
 }
 is() { if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "wanted: $2" "got:    $3"; fi; }
 like() { if grep -qE -- "$2" <<<"$3"; then pass "$1"; else fail "$1" "wanted something like: $2" "got: $3"; fi; }
+unlike() { if grep -qE -- "$2" <<<"$3"; then fail "$1" "wanted nothing like: $2" "got: $3"; else pass "$1"; fi; }
 within() { # within SECONDS COMMAND...
     local limit=$1 start=$SECONDS
     shift

@@ -172,7 +172,7 @@ static void do_git(uint64_t flow, enum flow_git what, const char *repo, void *us
     struct world *w = user;
 
     (void)flow;
-    snprintf(w->git, sizeof(w->git), "%s %s", what == FLOW_GIT_PUSH ? "push" : "fetch", repo);
+    snprintf(w->git, sizeof(w->git), "%s %s", what == FLOW_GIT_PUSH ? "push" : what == FLOW_GIT_FETCH ? "fetch" : "turn", repo);
 }
 
 const struct flow_ops world_ops = {
