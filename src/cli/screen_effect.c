@@ -64,6 +64,11 @@ static void do_edit(struct screen *screen, struct effect *effect)
     screen_edit(screen, effect);
 }
 
+static void do_page(struct screen *screen, struct effect *effect)
+{
+    screen_page(screen, effect);
+}
+
 static void do_suspend(struct screen *screen, struct effect *effect)
 {
     screen_suspend(screen);
@@ -113,12 +118,13 @@ static void do_quit(struct screen *screen, struct effect *effect)
 void screen_effect(struct screen *screen, struct effect *effect)
 {
     static void (*const table[])(struct screen *, struct effect *) = {
-        [EFFECT_CALL] = task_start,  [EFFECT_LINES] = task_start,   [EFFECT_BYTES] = task_start,
-        [EFFECT_WRITE] = task_write, [EFFECT_CANCEL] = do_cancel,   [EFFECT_COPY] = do_copy,
-        [EFFECT_TITLE] = do_title,   [EFFECT_BELL] = do_bell,       [EFFECT_NOTIFY] = do_notify,
-        [EFFECT_MODES] = do_modes,   [EFFECT_THEME] = do_theme,     [EFFECT_MOUSE] = do_mouse,
-        [EFFECT_EDIT] = do_edit,     [EFFECT_SUSPEND] = do_suspend, [EFFECT_REDRAW] = do_redraw,
-        [EFFECT_DUMP] = do_dump,     [EFFECT_TIMER] = do_timer,     [EFFECT_QUIT] = do_quit,
+        [EFFECT_CALL] = task_start,  [EFFECT_LINES] = task_start, [EFFECT_BYTES] = task_start,
+        [EFFECT_WRITE] = task_write, [EFFECT_CANCEL] = do_cancel, [EFFECT_COPY] = do_copy,
+        [EFFECT_TITLE] = do_title,   [EFFECT_BELL] = do_bell,     [EFFECT_NOTIFY] = do_notify,
+        [EFFECT_MODES] = do_modes,   [EFFECT_THEME] = do_theme,   [EFFECT_MOUSE] = do_mouse,
+        [EFFECT_PAGE] = do_page,     [EFFECT_EDIT] = do_edit,     [EFFECT_SUSPEND] = do_suspend,
+        [EFFECT_REDRAW] = do_redraw, [EFFECT_DUMP] = do_dump,     [EFFECT_TIMER] = do_timer,
+        [EFFECT_QUIT] = do_quit,
     };
     require(effect->type < countof(table) && table[effect->type]);
     table[effect->type](screen, effect);

@@ -80,6 +80,7 @@ struct screen {
     bool editing;
     int editor_fd;
     pid_t editor;
+    pid_t writer; /* writes what the pager shows; 0: it is an editor */
     uint64_t editor_id;
 };
 
@@ -137,6 +138,7 @@ void screen_settings_stop(struct screen *screen);
 
 /* ---- screen_edit.c ---- */
 void screen_edit(struct screen *screen, const struct effect *effect);
+void screen_page(struct screen *screen, const struct effect *effect);
 
 /* ---- screen_script.c: HUTCH_UI_SCRIPT ---- */
 /* Reads a script whole; ERROR_INVALID names the line. */

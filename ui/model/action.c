@@ -22,6 +22,7 @@ const char *const keymap_names[KEYMAP_COUNT + 1] = {
     [KEYMAP_REQUESTS] = "requests",
     [KEYMAP_REQUEST] = "request",
     [KEYMAP_GIT] = "git",
+    [KEYMAP_REVIEW] = "review",
 };
 
 static const struct {

@@ -42,6 +42,7 @@ enum keymap {
     KEYMAP_REQUESTS,
     KEYMAP_REQUEST,
     KEYMAP_GIT,
+    KEYMAP_REVIEW,
     KEYMAP_COUNT
 };
 extern const char *const keymap_names[KEYMAP_COUNT + 1]; /* NULL-ended after the first */

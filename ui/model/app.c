@@ -81,6 +81,7 @@ void app_free(struct app *app)
     net_finish(&app->net);
     rules_finish(&app->rules);
     git_finish(&app->git);
+    review_finish(&app->review);
     events_finish(&app->events);
     events_finish(&app->older);
     settings_finish(&app->settings);

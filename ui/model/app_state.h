@@ -15,6 +15,7 @@
 #include "ui/model/net.h"
 #include "ui/model/project.h"
 #include "ui/model/reader.h"
+#include "ui/model/review.h"
 #include "ui/model/rules.h"
 #include "ui/model/session.h"
 #include "ui/model/settings.h"
@@ -60,6 +61,7 @@ enum input_use {
     INPUT_FILE,
     INPUT_RULE,   /* a rule of a project */
     INPUT_REASON, /* why a request is denied */
+    INPUT_REJECT, /* why a push is rejected */
     INPUT_ALLOW,  /* the name of what a critical request opens */
     INPUT_VIEW
 };
@@ -122,6 +124,7 @@ struct app {
     struct net net;
     struct rules rules;
     struct git git;
+    struct review review;
     uint32_t event_project; /* the selected one's number there */
     uint64_t events_call;
     int64_t up_ns, events_ns; /* events_ns: when to ask for events again, 0: not */

@@ -23,6 +23,8 @@ enum effect_type {
     EFFECT_THEME,  /* number: enum theme */
     EFFECT_MOUSE,  /* number: 1 on, 0 off */
     EFFECT_EDIT,   /* $EDITOR on the file text; MESSAGE_ANSWER when it has ended */
+    EFFECT_PAGE, /* the person's pager on what hutch writes with the words of body (an array); MESSAGE_ANSWER
+                    when it has ended */
     EFFECT_SUSPEND,
     EFFECT_REDRAW, /* everything anew */
     EFFECT_DUMP,   /* the screen as text into the file text */

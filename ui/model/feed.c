@@ -486,7 +486,7 @@ int64_t feed_tick(struct app *app, struct effects *effects)
     if (app->status_ns && (!next || app->status_ns < next))
         next = app->status_ns;
     int64_t dues[] = {sessions_tick(app, effects), inbox_tick(app, effects), net_tick(app, effects),
-                      git_tick(app, effects)};
+                      git_tick(app, effects), review_tick(app, effects)};
     for (size_t i = 0; i < countof(dues); i++)
         if (dues[i] && (!next || dues[i] < next))
             next = dues[i];

@@ -129,6 +129,7 @@ static void take_list(struct app *app, struct call *call, const struct message *
     }
     app_news(app, VIEW_REQUESTS);
     prompt_check(app, effects);
+    review_check(app, effects);
 }
 
 void inbox_ask(struct app *app, struct effects *effects)

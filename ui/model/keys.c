@@ -54,6 +54,10 @@ static void input_finished(struct app *app, struct effects *effects)
         prompt_typed(app, app->input.text, effects);
         return;
     }
+    if (use == INPUT_REJECT) {
+        review_typed(app, app->input.text, effects);
+        return;
+    }
     if (use == INPUT_RULE) {
         rules_typed(app, app->input.text, effects);
         return;

@@ -515,6 +515,10 @@ bool prompt_do(struct app *app, enum action action, struct effects *effects)
         to_cause(app, effects);
         return true;
     case ACTION_REQUEST_FIELDS:
+        if (prompt_is_push(&app->inbox.prompt)) {
+            review_open_prompt(app, effects);
+            return true;
+        }
         app->doc_view = VIEW_REQUEST;
         app->doc_identity = app->inbox.prompt.id;
         list_restart(&app->lists[VIEW_DETAIL]);

@@ -105,6 +105,8 @@ bool prompt_key(struct app *app, const struct key_event *key, struct effects *ef
         return true;
     if (elsewhere(action))
         return false;
+    if (key->code == KEY_NAME_ENTER && prompt_is_push(prompt))
+        return prompt_do(app, ACTION_REQUEST_FIELDS, effects);
     if (key->code == KEY_NAME_ENTER)
         app_say(app, STYLE_NORMAL, _("Enter does nothing here: the keys that answer are those below"));
     return key->code == KEY_NAME_ENTER || action != ACTION_NONE;

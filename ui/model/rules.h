@@ -25,7 +25,8 @@ struct rules {
     uint64_t last, call, project; /* call: the list that is out; project: whose it is */
     bool known;
     char *failure, *mode, *problem;
-    char *write_project, *write_path, *write_text; /* a rule that is typed, or waits for its yes: as hutchd has the name */
+    char *write_project, *write_path,
+        *write_text; /* a rule that is typed, or waits for its yes: as hutchd has the name */
 };
 
 void rules_finish(struct rules *rules);

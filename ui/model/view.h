@@ -21,7 +21,6 @@ enum view_flag {
     VIEW_LIST = 1,      /* rows that are chosen from */
     VIEW_LOG = 2,       /* rows in the order in which they came; follows the newest at first */
     VIEW_TREE = 4,      /* rows fold away under others */
-    VIEW_DIFF = 8,      /* rows of a difference */
     VIEW_PROMPT = 16,   /* keys are text for it: `input` of the app is open while it is on top */
     VIEW_TAB = 32,      /* a tab of the selected project */
     VIEW_HEADER = 64,   /* the columns' titles stand above */

@@ -176,6 +176,28 @@ static char *nothing(const struct app *app)
                        : _("asking what came out of the machine ..."));
 }
 
+/* Read it; what is lost lies elsewhere, its detail says where. */
+static void open(struct app *app, uint64_t number, struct effects *effects)
+{
+    const struct git_row *row = git_find(&app->git, number);
+    if (!row)
+        return;
+    if (*row->folder) {
+        app->doc_view = VIEW_GIT;
+        app->doc_identity = number;
+        list_restart(&app->lists[VIEW_DETAIL]);
+        app_push(app, VIEW_DETAIL, effects);
+        return;
+    }
+    bool push = git_waits(row) || row->push;
+    autofree char *ref =
+        push ? xasprintf("refs/pushes/%llu", (unsigned long long)row->request) : xstrdup(row->raw_ref);
+    bool named = row->push || !strcmp(row->kind, "branch");
+    struct review_target target = {app->git.project, row->request, row->raw_repo, ref,
+                                   named ? row->name : NULL};
+    review_open(app, &target, effects);
+}
+
 static const enum action bar[] = {ACTION_OPEN, ACTION_BACK,   ACTION_GIT_FETCH, ACTION_SEARCH,
                                   ACTION_SORT, ACTION_FILTER, ACTION_HELP,      ACTION_NONE};
 
@@ -193,6 +215,7 @@ const struct view view_git = {
     .order = order,
     .label = label,
     .detail = detail,
+    .open = open,
     .nothing = nothing,
     .shown = git_show,
     .hidden = git_hide,

@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "ui/model/field.h"
 #include "ui/view/demo.h"
+#include "ui/view/diff.h"
 #include "ui/view/form.h"
 #include "ui/view/paint.h"
 #include "ui/view/prompt.h"
@@ -184,6 +185,7 @@ static const char *const input_titles[] = {[INPUT_FILTER] = "& ",
                                            [INPUT_FILE] = N_("file: "),
                                            [INPUT_RULE] = N_("rule: "),
                                            [INPUT_REASON] = N_("deny, because: "),
+                                           [INPUT_REJECT] = N_("reject, because: "),
                                            [INPUT_ALLOW] = N_("type the name: ")};
 
 static void paint_input(const struct app *app, struct area area, const char *title)
@@ -358,7 +360,8 @@ static void paint_notice(const struct app *app, struct area area, int line)
     paint_wrapped(area, top, line - top + 1, 0, area.columns, app->notice_style, app->notice);
 }
 
-/* What stands above a question: the warning, never cut; and the question itself if a name is typed. */
+/* What stands above a question: the warning, never cut; and the question itself if a name is typed, or if it
+ * is too long for its line. */
 static void paint_warning(const struct app *app, struct area area, int line)
 {
     const struct confirm *confirm = &app->confirm;
@@ -366,7 +369,8 @@ static void paint_warning(const struct app *app, struct area area, int line)
     if (!confirm->on || line < 2)
         return;
     const char *warning = confirm->words.warning ? confirm->words.warning : "";
-    const char *question = severe ? confirm->words.question : "";
+    bool whole = confirm->words.question && paint_width(confirm->words.question) + 5 <= area.columns;
+    const char *question = (severe || !whole) && confirm->words.question ? confirm->words.question : "";
     enum style style = severe ? STYLE_BAD : STYLE_WARN;
     int first = paint_wrapped(area, 0, 0, 0, area.columns - 4, STYLE_NORMAL, warning);
     int lines = first + paint_wrapped(area, 0, 0, 0, area.columns - 4, STYLE_NORMAL, question);
@@ -390,6 +394,8 @@ static const struct {
     void (*paint)(const struct app *app, struct area area, bool focused);
 } painters[] = {
     {VIEW_FORM, paint_form},
+    {VIEW_DIFF, paint_diff},
+    {VIEW_PUSH, paint_push},
 };
 
 static void paint_view(const struct app *app, enum view_id view, struct area area, bool focused)

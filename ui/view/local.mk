@@ -1,6 +1,6 @@
 # The sources of ui/view.
 noinst_LIBRARIES += libview.a
-libview_a_SOURCES = %D%/draw.c %D%/draw.h %D%/paint.c %D%/paint.h %D%/list_draw.c %D%/form.c %D%/form.h %D%/demo.c %D%/demo.h %D%/terminal.h %D%/prompt.c %D%/prompt.h
+libview_a_SOURCES = %D%/draw.c %D%/draw.h %D%/paint.c %D%/paint.h %D%/list_draw.c %D%/form.c %D%/form.h %D%/demo.c %D%/demo.h %D%/terminal.h %D%/diff.c %D%/diff.h %D%/prompt.c %D%/prompt.h
 libview_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
 # The screen without a terminal and without hutchd. GENERATE=1 writes the golden files anew.
