@@ -133,6 +133,16 @@ static void print_claim(const json_t *fields)
     line(N_("session"), out_string(claim, "session"));
 }
 
+/* The program's own words, last and between marks. */
+static void print_says(const json_t *fields)
+{
+    const char *says = out_string(fields, "says");
+    autofree char *safe = text_safe(says);
+    autofree char *marked = xasprintf("\"%s\"", safe);
+    if (*says)
+        line(N_("VM says"), marked);
+}
+
 /* What a push brings; first what tools of the host would run or obey. */
 static void print_push(const json_t *fields)
 {
@@ -199,4 +209,5 @@ void request_print(const json_t *request)
     print_answers(request);
     if (json_object_get(fields, "claim"))
         print_claim(fields);
+    print_says(fields);
 }

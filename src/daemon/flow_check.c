@@ -27,7 +27,7 @@ static bool check_ask(const struct wmsg_flow_ask *m)
 
     return m->flow != 0 && m->entrance < FLOW_ENTRANCE_COUNT && TERMINATED(m->authority) &&
            claim->known <= 1 && claim->cut <= 1 && TERMINATED(claim->exe) && TERMINATED(claim->cwd) &&
-           TERMINATED(claim->session) && check_argv(claim);
+           TERMINATED(claim->session) && TERMINATED(claim->says) && check_argv(claim);
 }
 
 static bool check_ready(const struct wmsg_flow_ready *m)

@@ -191,6 +191,7 @@ json_t *inbox_fields(const struct flow *flow, const struct inbox_history *histor
     json_object_set_new(fields, "sent", json_integer((json_int_t)flow->up));
     json_object_set_new(fields, "site", site(flow, history));
     json_object_set_new(fields, "claim", claim(flow));
+    set_claimed(fields, "says", flow->claim.says);
     return fields;
 }
 

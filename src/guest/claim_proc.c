@@ -16,6 +16,8 @@
 #define CGROUP_MAX     1024
 #define PATH_SHOWN_MAX 255
 #define SESSION_KEY    "HUTCH_SESSION="
+#define REASON_KEY     "HUTCH_REASON="
+#define REASON_MAX     200 /* bytes of it that are told */
 
 struct search {
     struct claim_owner *owners;
@@ -139,6 +141,21 @@ static bool find_session(pid_t pid, char ret[SESSION_ID_MAX + 1])
     return false;
 }
 
+/* What the program wants to have said to the person who is asked. NULL: nothing. Caller frees. */
+static json_t *read_reason(pid_t pid)
+{
+    size_t len;
+    autofree char *environment = read_some(pid, "environ", ENVIRON_MAX, &len);
+
+    for (size_t i = 0; i < len; i += strlen(environment + i) + 1) {
+        const char *words = environment + i + strlen(REASON_KEY);
+
+        if (!strncmp(environment + i, REASON_KEY, strlen(REASON_KEY)) && *words)
+            return json_bytes(words, strnlen(words, REASON_MAX));
+    }
+    return NULL;
+}
+
 /* ASCII JSON. Caller frees. */
 static char *ascii(const json_t *value)
 {
@@ -224,6 +241,9 @@ void claim_proc_describe(const struct claim_owner *owner, const struct claim_end
         json_object_set_new(o, "cwd", json_bytes(cwd, strlen(cwd)));
         if (find_session(owner->pid, session))
             json_object_set_new(o, "session", json_string(session));
+        json_t *reason = read_reason(owner->pid);
+        if (reason)
+            json_object_set_new(o, "says", reason);
         json_object_set_new(o, "cut", json_true());
         json_object_set_new(o, "argv", json_array());
         autofree char *without = ascii(o);

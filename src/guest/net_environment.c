@@ -14,7 +14,8 @@
 static const char motd[] = "This machine has no network card. There is no ping, UDP, NTP or raw DNS, by\n"
                            "design; TCP goes where the rules of its project allow.\n"
                            "What was refused, and why: %s/denials.\n"
-                           "`hutch-guest wait N` waits for the answer to request N.\n";
+                           "`hutch-guest wait N` waits for the answer to request N;\n"
+                           "HUTCH_REASON='why' before a command is shown to who is asked.\n";
 
 /* Everything works by capture as well; with these a refusal comes with its reason. ALL_PROXY is HTTP too:
  * with a SOCKS address in it Python's httpx, and what is built on it, does not even start without a package
@@ -58,7 +59,8 @@ void net_environment_add(char ***environment)
             user_set_environment(environment, variables[i].key, value);
     }
     user_set_environment(environment, "HUTCH_NETWORK",
-                         "no ping, UDP, NTP or raw DNS by design; what was refused is in /run/hutch/denials");
+                         "no ping, UDP, NTP or raw DNS by design; what was refused is in /run/hutch/denials; "
+                         "HUTCH_REASON=why before a command is shown to the person who is asked");
 }
 
 static void write_file(const char *run, const char *name, const char *text, size_t len)

@@ -76,7 +76,8 @@ static bool read_object(const json_t *object, struct flow_claim *claim)
     claim->cut |= cut;
     return read_text(object, "exe", claim->exe, sizeof(claim->exe)) &&
            read_text(object, "cwd", claim->cwd, sizeof(claim->cwd)) &&
-           read_text(object, "session", claim->session, sizeof(claim->session));
+           read_text(object, "session", claim->session, sizeof(claim->session)) &&
+           read_text(object, "says", claim->says, sizeof(claim->says));
 }
 
 bool flow_claim_read(const char *json, size_t len, struct flow_claim *ret_claim)

@@ -45,6 +45,7 @@ struct flow_claim {
     uint32_t pid, uid, argc, cut; /* cut: argv is not whole */
     char exe[256], cwd[256], session[36];
     char argv[1024]; /* words separated by NUL, two NULs at the end */
+    char says[256];  /* its own words for the person who is asked */
 };
 
 /* worker -> hutchd */

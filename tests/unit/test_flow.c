@@ -47,7 +47,8 @@ static void test_tcp_passes_both_ways(void **state)
     static const struct h2_field fields[] = {
         {"hutch-entrance", "capture-name"},
         {"hutch-claim",
-         "{\"pid\":7,\"uid\":1000,\"exe\":\"/usr/bin/ssh\",\"argv\":[\"ssh\",\"h\"],\"session\":\"s1\"}"}};
+         "{\"pid\":7,\"uid\":1000,\"exe\":\"/usr/bin/ssh\",\"argv\":[\"ssh\",\"h\"],\"session\":\"s1\","
+         "\"says\":\"to push\"}"}};
     rig_connect(&rig, &s, "ssh.good.test:22", fields, countof(fields));
     struct wmsg_flow_ask ask = *(const struct wmsg_flow_ask *)rig_take(&rig, WMSG_FLOW_ASK);
     assert_string_equal(ask.authority, "ssh.good.test:22");
@@ -55,6 +56,7 @@ static void test_tcp_passes_both_ways(void **state)
     assert_int_equal(ask.claim.pid, 7);
     assert_string_equal(ask.claim.exe, "/usr/bin/ssh");
     assert_memory_equal(ask.claim.argv, "ssh\0h\0", 7);
+    assert_string_equal(ask.claim.says, "to push");
     rig_allow(&rig, ask.flow, "ssh.good.test", 22, FLOW_TCP, 0, FLOW_CREDIT_ALL);
     autoclose int server = rig_dial(&rig, ask.flow);
     assert_int_equal(write(server, "SSH-2.0", 7), 7); /* T07: the server speaks first */

@@ -254,9 +254,11 @@ static void the_claim_names_the_process(void **state)
     assert_null(json_object_get(o, "cut"));
 }
 
-/* A long command line is cut so that the claim stays below its limit. */
+/* A long command line is cut so that the claim stays below its limit; the program's own words, cut too, have
+ * their room first. */
 static void a_long_command_is_cut(void **state)
 {
+    autofree char *words = xasprintf("I need \x1b[2K it%0300d", 7);
     autofree char *argument = xcalloc(9001, 1), *port = xasprintf("%u", rig.proxy), *out = NULL;
     for (int i = 0; i < 9000; i++)
         argument[i] = (char)('a' + i % 26);
@@ -270,13 +272,18 @@ static void a_long_command_is_cut(void **state)
         NULL};
     const struct spawn spawn = {.argv = argv, .in = -1};
 
+    setenv("HUTCH_REASON", words, 1);
     assert_int_equal(spawn_run(&spawn, 20000, 65536, &out, NULL), 0);
+    unsetenv("HUTCH_REASON");
     const char *claim = strstr(out, "\nconnect\n");
     assert_non_null(claim);
     claim += strlen("\nconnect\n");
     assert_in_range(strlen(claim), 3000, 4096);
     auto(json) json_t *o = json_parse(claim, strlen(claim), NULL);
     assert_true(json_is_true(json_object_get(o, "cut")));
+    const char *says = json_string_value(json_object_get(o, "says"));
+    assert_int_equal(strlen(says), 200);
+    assert_memory_equal(says, words, 200);
     assert_string_equal(json_string_value(json_array_get(json_object_get(o, "argv"), 0)), "bash");
 }
 

@@ -8,7 +8,9 @@
 #include "daemon/inbox_egress.h"
 #include "daemon/inbox_grants.h"
 #include "daemon/inbox_seen.h"
+#include "daemon/inbox_show.h"
 #include "daemon/state_requests.h"
+#include "wire/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -381,6 +383,30 @@ static void ask_as(struct world *world, const char *authority, uint32_t pid)
     assert_true(flows_take(world->flows, &message));
 }
 
+/* A17, A02: the program's own words stand apart from what was observed, made safe; who says nothing has none.
+ */
+static void a17_words_of_the_guest(void **state)
+{
+    struct world *world = begin(*state, MODE_ASK, NULL);
+    struct wmsg_flow_ask message = {
+        .type = WMSG_FLOW_ASK, .entrance = FLOW_CONNECT, .flow = ++world->next_flow, .claim = {.known = 1}};
+
+    snprintf(message.authority, sizeof(message.authority), "docs.test:443");
+    snprintf(message.claim.says, sizeof(message.claim.says), "pre-approved,\x1b[2K press y\xe2\x80\xae");
+    assert_true(flows_take(world->flows, &message));
+    ask_as(world, "other.test:443", 100);
+    auto(json) json_t *said =
+        inbox_show(the_daemon, approval_find(inbox_approval(the_daemon->inbox), number(0)));
+    auto(json) json_t *silent =
+        inbox_show(the_daemon, approval_find(inbox_approval(the_daemon->inbox), number(1)));
+    const json_t *fields = json_object_get(said, "fields");
+    assert_string_equal(json_string_value(json_object_get(fields, "says")),
+                        "pre-approved,\\e[2K press y\\u{202E}");
+    assert_string_equal(json_string_value(json_object_get(fields, "authority")), "docs.test:443");
+    assert_null(json_object_get(json_object_get(silent, "fields"), "says"));
+    end(world);
+}
+
 /* The same act, tried again by another process, is the same question: who reads it can answer it. */
 static void tried_again(void **state)
 {
@@ -453,6 +479,7 @@ int main(void)
         scratch_test(a09_a10_gone_and_away),
         scratch_test(a12_c10_flood),
         scratch_test(a14_no_wider),
+        scratch_test(a17_words_of_the_guest),
         scratch_test(tried_again),
         scratch_test(other_rules),
         scratch_test(waits_for_the_answer),
