@@ -199,13 +199,13 @@ static void check_bases(struct doctor *doctor)
 static void check_proxy(struct doctor *doctor)
 {
     auto(error) struct error *err = NULL;
-    autofree char *proxy = NULL;
+    auto(proxy) struct proxy *proxy = NULL;
 
     if (way_proxy(doctor->daemon, &proxy, &err) < 0)
         tell(doctor, "proxy", FAIL, err->hint,
              "no rules count that came after it, and after a start nothing goes out: %s", err->message);
     else if (proxy)
-        tell(doctor, "proxy", OK, NULL, "connections go out through %s", proxy);
+        tell(doctor, "proxy", OK, NULL, "connections go out through %s", proxy->authority);
 }
 
 /* Machines in which only what knows the proxy gets out. */

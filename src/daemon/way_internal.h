@@ -57,8 +57,8 @@ struct way {
 int way_load(struct way *way, uint64_t generation, struct policy **ret_policy, struct error **err);
 /* Makes the first file of a project that has none: default = ask. */
 void way_make_file(struct daemon *daemon, const char *id);
-/* "host:port" of [network] proxy in the user's hutch.ini; NULL: none. Caller frees. */
-int way_proxy(struct daemon *daemon, char **ret_proxy, struct error **err);
+/* way_proxy.c: [network] proxy of the user's hutch.ini; NULL: none. proxy_destroy it. */
+int way_proxy(struct daemon *daemon, struct proxy **ret_proxy, struct error **err);
 /* The project's name; NULL: it is gone. Caller frees. */
 char *way_project_name(struct way *way, struct error **err);
 /* Whether it is being removed, or gone. */

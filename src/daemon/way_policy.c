@@ -62,7 +62,7 @@ void way_reload(struct way *way)
 {
     auto(error) struct error *err = NULL;
     auto(policy) struct policy *policy = NULL;
-    autofree char *proxy = NULL;
+    auto(proxy) struct proxy *proxy = NULL;
     uint64_t generation = ++way->ways->generation;
 
     if (way_project_ends(way))

@@ -134,46 +134,6 @@ int way_same(struct daemon *daemon, const char *id, const char *word, struct err
     return rc;
 }
 
-/* ---- [network] proxy ---- */
-
-/* "http://proxy.corp.example:3128/" becomes "proxy.corp.example:3128". */
-static int parse_proxy(const char *url, char **ret_proxy, struct error **err)
-{
-    const char *at = strncmp(url, "http://", 7) ? NULL : url + 7;
-    struct host host;
-    uint16_t port;
-    char text[HOST_FORMAT_MAX];
-
-    if (!at || strchr(at, '@') || host_parse_authority(at, strcspn(at, "/"), 80, &host, &port, NULL) < 0) {
-        const char *secret = strchr(url, '@'); /* a password is not for a log */
-
-        error_set(err, ERROR_INVALID, "\"%s%s\" is no proxy that hutch can use", secret ? "..." : "",
-                  secret ? secret : url);
-        return error_hint(err, "write http://HOST:PORT (without a password), env or none");
-    }
-    *ret_proxy = xstrdup(host_format(&host, port, text));
-    return 0;
-}
-
-int way_proxy(struct daemon *daemon, char **ret_proxy, struct error **err)
-{
-    autofree char *path = file_join(daemon->paths->config, "hutch.ini");
-    auto(ini) struct ini *ini = NULL;
-    int rc = file_exists(path) ? ini_load(path, KEY_USER, &ini, err) : 0;
-    const char *value = rc == 0 && ini ? ini_value(ini, "network", "proxy", "none") : "none";
-
-    if (rc < 0 || !strcmp(value, "none"))
-        return rc;
-    if (!strcmp(value, "env")) {
-        value = getenv("https_proxy");
-        if (!value || !*value)
-            value = getenv("HTTPS_PROXY");
-        if (!value || !*value)
-            return 0;
-    }
-    return parse_proxy(value, ret_proxy, err);
-}
-
 /* ---- showing and testing ---- */
 
 static const struct hit *hit_of(const struct way *way, const char *id)

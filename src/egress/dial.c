@@ -70,6 +70,14 @@ static void on_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
+static void on_dial_closed(uv_handle_t *handle)
+{
+    struct dial *dial = handle->data;
+
+    explicit_bzero(dial->target.authorization, sizeof(dial->target.authorization));
+    free(dial);
+}
+
 /* The watcher goes, the descriptor stays. */
 static void stop_watching(struct dial *dial)
 {
@@ -91,7 +99,7 @@ static void drop_socket(struct dial *dial)
 void dial_cancel(struct dial *dial)
 {
     drop_socket(dial);
-    uv_close((uv_handle_t *)&dial->timer, on_closed);
+    uv_close((uv_handle_t *)&dial->timer, on_dial_closed);
 }
 
 static void finish(struct dial *dial, const char *failure)
@@ -259,12 +267,15 @@ static void begin_host_port(struct dial *dial)
 
 static void ask_proxy(struct dial *dial)
 {
-    autofree char *head =
-        xasprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", dial->target.through, dial->target.through);
+    const char *through = dial->target.through, *word = dial->target.authorization;
+    autofree char *head = xasprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s%s%s\r\n", through, through,
+                                    *word ? "Proxy-Authorization: " : "", word, *word ? "\r\n" : "");
     size_t len = strlen(head);
 
     /* A fresh socket takes it whole. */
-    if (send(dial->fd, head, len, MSG_NOSIGNAL) != (ssize_t)len) {
+    bool sent = send(dial->fd, head, len, MSG_NOSIGNAL) == (ssize_t)len;
+    explicit_bzero(head, len);
+    if (!sent) {
         finish(dial, "proxy");
         return;
     }

@@ -5,6 +5,7 @@
 #define HUTCH_EGRESS_DIAL_H
 
 #include "base/error.h"
+#include "egress/proxy.h"
 #include "policy/address.h"
 
 #include <stdbool.h>
@@ -29,6 +30,7 @@ struct dial_target {
     /* Or a CONNECT to this authority, asked of the proxy whose addresses (trusted: the user wrote it) stand
      * above; "" if not. */
     char through[280];
+    char authorization[PROXY_AUTHORIZATION_MAX]; /* that the proxy wants, or "" */
 };
 
 struct dial_result {

@@ -323,10 +323,13 @@ void flows_recorded(struct flows *flows, uint64_t id, bool written)
         struct host proxy;
 
         host_format(&flow->request.host, flow->request.port, target.through);
+        if (flows->proxy && !strcmp(flows->proxy->authority, flow->proxy))
+            memcpy(target.authorization, flows->proxy->authorization, sizeof(target.authorization));
         host_parse_authority(flow->proxy, strlen(flow->proxy), 0, &proxy, &target.port, NULL);
     }
     flow->state = FLOW_STATE_DIALING;
     flows->ops->dial(flow->id, &target, flows->user);
+    explicit_bzero(target.authorization, sizeof(target.authorization));
 }
 
 void flows_dialed(struct flows *flows, uint64_t id, const struct dial_result *result)
@@ -547,10 +550,14 @@ struct flows *flows_create(const char *project, const struct flow_ops *ops, void
     return flows;
 }
 
-void flows_set_proxy(struct flows *flows, const char *proxy)
+void flows_set_proxy(struct flows *flows, const struct proxy *proxy)
 {
-    free(flows->proxy);
-    flows->proxy = proxy ? xstrdup(proxy) : NULL;
+    proxy_destroy(steal(&flows->proxy));
+    if (!proxy)
+        return;
+    flows->proxy = xnew(struct proxy);
+    *flows->proxy = *proxy;
+    flows->proxy->except = xstrdup(proxy->except);
 }
 
 void flows_destroy(struct flows *flows)
@@ -562,6 +569,6 @@ void flows_destroy(struct flows *flows)
     labels_destroy(flows->labels);
     budget_destroy(flows->budget);
     policy_unref(flows->policy);
-    free(flows->proxy);
+    proxy_destroy(flows->proxy);
     free(flows);
 }

@@ -177,8 +177,8 @@ void flows_set_time(struct flows *flows, int64_t now_ms, int64_t now_s);
 bool flows_take(struct flows *flows, const void *message);
 /* The worker is gone: every flow is closed with "lost". */
 void flows_lost(struct flows *flows);
-/* Where connections go from now on: through the proxy with this authority, or straight (NULL, at first). */
-void flows_set_proxy(struct flows *flows, const char *proxy);
+/* Where connections go from now on: through this proxy (copied), or straight (NULL, at first). */
+void flows_set_proxy(struct flows *flows, const struct proxy *proxy);
 /* Another policy (a reference is taken; NULL: everything is denied): every flow is judged again by its
  * recorded request, and cut if it would not be allowed now. */
 void flows_set_policy(struct flows *flows, struct policy *policy);

@@ -348,8 +348,9 @@ static bool goes_by_proxy(struct flows *flows, struct flow *flow, struct host *r
 {
     uint16_t port;
 
-    if (!flows->proxy ||
-        host_parse_authority(flows->proxy, strlen(flows->proxy), 0, ret_proxy, &port, NULL) < 0)
+    if (!flows->proxy || proxy_excepts(flows->proxy, &flow->request.host, flow->request.port) ||
+        host_parse_authority(flows->proxy->authority, strlen(flows->proxy->authority), 0, ret_proxy, &port,
+                             NULL) < 0)
         return false;
     if (flow->request.host.kind != HOST_NAME) {
         struct verdict refused;
@@ -361,7 +362,7 @@ static bool goes_by_proxy(struct flows *flows, struct flow *flow, struct host *r
             return false; /* refused on the way of an address */
         }
     }
-    snprintf(flow->proxy, sizeof(flow->proxy), "%s", flows->proxy);
+    snprintf(flow->proxy, sizeof(flow->proxy), "%s", flows->proxy->authority);
     return true;
 }
 

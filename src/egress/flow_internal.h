@@ -9,7 +9,7 @@
 
 struct flows {
     char project[REQUEST_ID_MAX + 1];
-    char *proxy;
+    struct proxy *proxy;
     const struct flow_ops *ops;
     void *user;
     int64_t now_ms, now_s;

@@ -1,7 +1,7 @@
 noinst_LIBRARIES += libegress.a
 libegress_a_SOURCES = \
 	%D%/burst.c %D%/burst.h %D%/dial.c %D%/dial.h %D%/flow.c %D%/flow.h %D%/flow_begin.c %D%/flow_credit.c \
-	%D%/flow_internal.h %D%/flow_judge.c %D%/labels.c %D%/labels.h %D%/refusal.c \
+	%D%/flow_internal.h %D%/flow_judge.c %D%/labels.c %D%/labels.h %D%/proxy.c %D%/proxy.h %D%/refusal.c \
 	%D%/resolver.c %D%/resolver.h %D%/resolver_proto.h
 libegress_a_CFLAGS = $(AM_CFLAGS) $(UV_CFLAGS) $(JANSSON_CFLAGS)
 pkglibexec_PROGRAMS += hutch-resolver

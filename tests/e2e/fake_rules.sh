@@ -116,10 +116,18 @@ like "doctor names a base without a record of its package hosts" "hutch template
     "$(jq -c 'select(.check == "bases") | .fix' <<<"$doctor")"
 is "  no proxy, no word" "" "$(jq -c 'select(.check == "proxy")' <<<"$doctor")"
 printf '[network]\nproxy = http://me:hunter2@proxy.test:3128\n' >"$home/config/hutch.ini"
-doctor=$(hutch doctor --json)
-like "  a proxy with a password is not used, and said" '"fail".*nothing goes out: ."...@proxy.test:3128' \
-    "$(jq -c 'select(.check == "proxy") | [.state, .text]' <<<"$doctor")"
-is "  the password is in no log" "" "$(grep -r hunter2 "$home/state" "$home/log" 2>/dev/null)"
+proxy_said() { hutch doctor --json | jq -c 'select(.check == "proxy") | [.state, .text, .fix]'; }
+chmod 644 "$home/config/hutch.ini"
+like "  a proxy's password that others can read is not used, and said" '"fail".*others can read it.*chmod 600' "$(proxy_said)"
+chmod 600 "$home/config/hutch.ini"
+like "  one that they cannot read is" '"ok".*through proxy.test:3128' "$(proxy_said)"
+stop_daemon
+start_daemon
+is "  with it the rules count" 0 "$(status rule test shop mine.test)"
+is "L10: the password is in no log and no answer" "" "$(grep -r hunter2 "$home/state" "$home/log" 2>/dev/null; hutch log --json | grep hunter2; proxy_said | grep -e hunter2 -e bWU6)"
+printf '[network]\nproxy = https://me:hunter2@proxy.test:3128\n' >"$home/config/hutch.ini"
+like "  a proxy that hutch cannot use is said" '"fail".*nothing goes out: ."...@proxy.test:3128' "$(proxy_said)"
+is "L10: nor where it is wrong" "" "$(grep -r hunter2 "$home/state" "$home/log" 2>/dev/null)"
 stop_daemon
 start_daemon
 is "  and nothing goes around it: all is denied" 4 "$(status rule test shop mine.test)"

@@ -199,7 +199,12 @@ struct world *world_open(const char *proxy)
     world->s = 1800000000;
     world->answers = "93.184.216.34";
     world->flows = flows_create("p1", &world_ops, world);
-    flows_set_proxy(world->flows, proxy);
+    if (proxy) {
+        auto(proxy) struct proxy *way = NULL;
+
+        assert_int_equal(proxy_parse(proxy, ".direct.test,192.0.2.0/24", &way, NULL), 0);
+        flows_set_proxy(world->flows, way);
+    }
     flows_set_time(world->flows, world->ms, world->s);
     return world;
 }

@@ -296,6 +296,78 @@ static void sockets_of_files_and_refusals(void **state)
     close_world(world);
 }
 
+/* L10: what a user writes for his proxy; his password is in no message. */
+static void proxies_as_people_write_them(void **state)
+{
+    static const struct {
+        const char *url, *authority, *authorization;
+    } good[] = {{"http://proxy.test:3128", "proxy.test:3128", ""},
+                {"HTTP://Proxy.test/", "proxy.test:80", ""},
+                {"http://me:x@proxy.test:3128/", "proxy.test:3128", "Basic bWU6eA=="},
+                {"http://me@proxy.test:3128", "proxy.test:3128", "Basic bWU6"},
+                {"http://a%40b:c%3Ad@[2001:db8::1]:8080", "[2001:db8::1]:8080", "Basic YUBiOmM6ZA=="},
+                {"http://a@b:c@proxy.test:3128", "proxy.test:3128", "Basic YUBiOmM="}};
+    static const char *const bad[] = {
+        "https://me:hunter2@proxy.test:3128",  "me:hunter2@proxy.test:3128",
+        "http://me:hunter2@proxy.test:99999",  "http://me:hunter2%4@proxy.test:1",
+        "http://me:hunter2@evil\r\nX: y:3128", "http://me:hunter2@",
+        "socks5://me:hunter2@proxy.test:1080"};
+
+    (void)state;
+    for (size_t i = 0; i < countof(good); i++) {
+        auto(proxy) struct proxy *proxy = NULL;
+
+        assert_int_equal(proxy_parse(good[i].url, NULL, &proxy, NULL), 0);
+        assert_string_equal(proxy->authority, good[i].authority);
+        assert_string_equal(proxy->authorization, good[i].authorization);
+    }
+    for (size_t i = 0; i < countof(bad); i++) {
+        struct proxy *proxy = NULL;
+        auto(error) struct error *err = NULL;
+
+        assert_int_equal(proxy_parse(bad[i], NULL, &proxy, &err), -ERROR_INVALID);
+        assert_null(proxy);
+        assert_null(strstr(err->message, "hunter2"));
+    }
+}
+
+static void what_is_reached_without_a_proxy(void **state)
+{
+    static const struct {
+        const char *except, *authority;
+        bool without;
+    } cases[] = {{"", "a.test:443", false},
+                 {"*", "a.test:443", true},
+                 {"b.test, .a.test", "a.test:443", true},
+                 {".a.test", "x.a.test:443", true},
+                 {"a.test", "x.A.test:443", true},
+                 {"*.a.test", "x.a.test:443", true},
+                 {"a.test", "bada.test:443", false},
+                 {"a.test", "a.test.evil.test:443", false},
+                 {"a.test:8080", "a.test:8080", true},
+                 {"a.test:8080", "a.test:443", false},
+                 {"10.0.0.0/8", "10.1.2.3:443", true},
+                 {"10.0.0.0/8", "11.1.2.3:443", false},
+                 {"192.0.2.1", "192.0.2.1:443", true},
+                 {"1", "192.0.2.1:443", false},
+                 {"2001:db8::1", "[2001:db8::1]:443", true},
+                 {"[2001:db8::1]:80", "[2001:db8::1]:443", false},
+                 {".,,", "a.test:443", false}};
+
+    (void)state;
+    for (size_t i = 0; i < countof(cases); i++) {
+        auto(proxy) struct proxy *proxy = NULL;
+        struct host host;
+        uint16_t port;
+
+        assert_int_equal(proxy_parse("http://proxy.test", cases[i].except, &proxy, NULL), 0);
+        assert_int_equal(
+            host_parse_authority(cases[i].authority, strlen(cases[i].authority), 0, &host, &port, NULL), 0);
+        if (proxy_excepts(proxy, &host, port) != cases[i].without)
+            fail_msg("\"%s\" and %s", cases[i].except, cases[i].authority);
+    }
+}
+
 /* A proxy gets the name; what it sends behind its answer belongs to the flow. */
 static void a_proxy_is_asked(void **state)
 {
@@ -307,6 +379,7 @@ static void a_proxy_is_asked(void **state)
     char head[512] = "";
 
     target.addresses[0] = parse("127.0.0.1");
+    snprintf(target.authorization, sizeof(target.authorization), "Basic bWU6eA==");
     for (int round = 0; round < 2; round++) {
         struct said said = {0};
         const char *answer = round ? no : yes;
@@ -319,6 +392,7 @@ static void a_proxy_is_asked(void **state)
             recv(fd, head + strlen(head), sizeof(head) - 1 - strlen(head), MSG_DONTWAIT);
         }
         assert_int_equal(strncmp(head, "CONNECT docs.rs:443 HTTP/1.1\r\n", 30), 0);
+        assert_non_null(strstr(head, "\r\nProxy-Authorization: Basic bWU6eA==\r\n"));
         memset(head, 0, sizeof(head));
         assert_int_equal(send(fd, answer, 20, 0), 20);
         for (int i = 0; i < 20; i++)
@@ -350,6 +424,8 @@ int main(void)
         scratch_test(only_host_ports_reach_loopback),
         scratch_test(the_hosts_own_addresses_are_floor),
         scratch_test(sockets_of_files_and_refusals),
+        cmocka_unit_test(proxies_as_people_write_them),
+        cmocka_unit_test(what_is_reached_without_a_proxy),
         scratch_test(a_proxy_is_asked),
     };
     return cmocka_run_group_tests_name("egress dial", tests, NULL, NULL);

@@ -485,15 +485,21 @@ static void reserved_names(void **state)
 /* Through a proxy the name is not looked up here; addresses are judged all the same. */
 static void a_proxy_gets_the_name(void **state)
 {
-    struct world *w = world_open("10.1.1.1:3128");
+    struct world *w = world_open("http://me:hunter2@10.1.1.1:3128");
 
     (void)state;
-    world_policy(w, MODE_DENY, RULES("allow good.test"));
+    world_policy(w, MODE_DENY, RULES("allow good.test", "allow a.direct.test"));
     uint64_t flow = world_ask(w, "good.test:443");
     assert_true(world_ready(w, flow));
     assert_int_equal(w->lookup_count, 0);
     assert_string_equal(w->dialed[0].through, "good.test:443");
     assert_int_equal(w->dialed[0].port, 3128);
+    assert_string_equal(w->dialed[0].authorization, "Basic bWU6aHVudGVyMg==");
+    flow = world_ask(w, "a.direct.test:443"); /* what needs no proxy is looked up and judged as ever */
+    assert_true(world_ready(w, flow));
+    assert_int_equal(w->lookup_count, 1);
+    assert_string_equal(w->dialed[1].through, "");
+    assert_string_equal(w->dialed[1].authorization, "");
     assert_true(w->heard[world_ask(w, "169.254.169.254:80")].refused);
     world_close(w);
 }
