@@ -11,7 +11,9 @@ bench-screen: all $(BENCH_NEEDS)
 # The way out alone, with one machine and its peer.
 bench-egress: all $(BENCH_NEEDS)
 	python3 $(srcdir)/tests/bench/egress.py $(abs_builddir) $(WRITE)
-.PHONY: bench bench-screen bench-egress
+bench-git: all $(BENCH_NEEDS)
+	python3 $(srcdir)/tests/bench/git.py $(abs_builddir) $(WRITE)
+.PHONY: bench bench-screen bench-egress bench-git
 
 # A hutchd with much to say, and a terminal that drives a program and measures it: for tests/unit/test_flood.sh, test_lying_hutchd.sh and the screen's
 # part of the measurements.

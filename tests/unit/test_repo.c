@@ -182,6 +182,67 @@ static void mirror_and_push(void **state)
     repo_source_free(source);
 }
 
+/* A mirror, and a push of it into a bare repository as the machine has one; its main. Caller frees. */
+static char *bring(const char *name, const char *format, char **ret_mirror)
+{
+    autofree char *path = xasprintf("%s/%s", folder, name);
+    autofree char *ref = NULL, *commit = NULL;
+    struct repo_source *source;
+    struct error *err = NULL;
+    autofree char *mirror = mirror_of(path, &source);
+
+    assert_int_equal(repo_resolve(mirror, source->ref, &ref, &commit, &err), 0);
+    repo_source_free(source);
+    autofree char *make = xasprintf("rm -rf in.git; git init -q --bare --object-format=%s in.git", format);
+    free(sh(make));
+    if (push_to(mirror, commit, "in.git", &err) < 0)
+        fail_msg("%s: %s", name, err->message);
+    autofree char *look = xasprintf("git -C in.git cat-file -e %s; git -C in.git rev-parse %s", commit, ref);
+    if (ret_mirror)
+        *ret_mirror = steal(&mirror);
+    return sh(look);
+}
+
+static void unusual_repositories(void **state)
+{
+    autofree char *want = sh("git -C app rev-parse main");
+    autofree char *mirror = NULL;
+
+    free(sh("git clone -q --bare app bare.git"));
+    autofree char *bare = bring("bare.git", "sha1", NULL);
+    assert_string_equal(bare, want);
+
+    free(sh("git clone -q app dirty; cd dirty; echo changed >a; echo new >new; git rm -q --cached a; git "
+            "status --porcelain >../dirty.before"));
+    autofree char *dirty = bring("dirty", "sha1", NULL);
+    assert_string_equal(dirty, want);
+    free(sh(
+        "cd dirty; git status --porcelain | cmp - ../dirty.before; ! git -C ../in.git cat-file -e main:new"));
+
+    free(sh(
+        "git -C app worktree add -q ../linked -b linked; cd linked; echo l >l; git add l; git commit -qm l"));
+    autofree char *linked = bring("linked", "sha1", NULL);
+    autofree char *linked_want = sh("git -C linked rev-parse HEAD");
+    assert_string_equal(linked, linked_want);
+
+    /* names of files are bytes; a branch whose name is none stays out, and costs itself only */
+    free(
+        sh("git init -q bytes; cd bytes; f=$(printf 'a\\377b'); echo x >\"$f\"; git add -A; git commit -qm x;"
+           "git update-ref \"refs/heads/caf$(printf '\\351')\" HEAD; git branch good"));
+    autofree char *bytes = bring("bytes", "sha1", NULL);
+    autofree char *bytes_want = sh("git -C bytes rev-parse HEAD");
+    assert_string_equal(bytes, bytes_want);
+    free(sh("git -C in.git ls-tree -z main | grep -q \"$(printf 'a\\377b')\""));
+    autofree char *names = sh("git -C in.git for-each-ref --format='%(refname)' refs/heads | tr '\\n' ' '");
+    assert_string_equal(names, "refs/heads/good refs/heads/main ");
+
+    free(sh("git init -q --object-format=sha256 long; cd long; echo x >x; git add x; git commit -qm x"));
+    autofree char *sha256 = bring("long", "sha256", &mirror);
+    autofree char *sha256_want = sh("git -C long rev-parse HEAD");
+    assert_string_equal(sha256, sha256_want);
+    assert_int_equal(strlen(sha256), 64);
+}
+
 static void resolve_forms(void **state)
 {
     auto(error) struct error *err = NULL;
@@ -274,10 +335,15 @@ static void progress_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(source_forms),         cmocka_unit_test(source_of_a_folder),
-        cmocka_unit_test(mirror_and_push),      cmocka_unit_test(resolve_forms),
-        cmocka_unit_test(empty_and_vanishing),  cmocka_unit_test(child_reaches_nothing_else),
-        cmocka_unit_test(large_files_are_seen), cmocka_unit_test(progress_lines),
+        cmocka_unit_test(source_forms),
+        cmocka_unit_test(source_of_a_folder),
+        cmocka_unit_test(mirror_and_push),
+        cmocka_unit_test(unusual_repositories),
+        cmocka_unit_test(resolve_forms),
+        cmocka_unit_test(empty_and_vanishing),
+        cmocka_unit_test(child_reaches_nothing_else),
+        cmocka_unit_test(large_files_are_seen),
+        cmocka_unit_test(progress_lines),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
