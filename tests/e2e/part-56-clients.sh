@@ -121,9 +121,16 @@ like "  … with its connections in the log" "plain\.hutch\.internal:$plain" "$(
 if [ -n "${HUTCH_TEST_ALL:-}" ]; then
     limit=1800
     at=http://web.hutch.internal:$web
+    before=$(newest)
     sum=$(curl -s "http://127.0.0.1:$web/1073741824" | sha256sum)
     is "1 GB down, byte for byte" "$sum" "$(in_first sh -c "curl -sS $at/1073741824 | sha256sum")"
     is "1 GB up, byte for byte" "${sum%% *}" "$(in_first sh -c "curl -sS $at/1073741824 | curl -sS -T - -H 'Content-Length: 1073741824' -H 'Transfer-Encoding:' $at/x")"
+    moved() { rows | jq -s "[.[] | select(.seq > $before and .kind == \"egress.close\") | .bytes_$1 | select(. > 1073741824 and . < 1073741824 + 1000)] | length"; }
+    is "  … counted, and the heads" "2 1" "$(moved down) $(moved up)"
+    for pid in $(daemon_pid) $(pgrep -P "$(daemon_pid)" hutch-worker); do
+        peak=$(awk '/^VmHWM/ {print $2}' "/proc/$pid/status")
+        if [ "$peak" -gt 1 ] && [ "$peak" -le 65536 ]; then pass "  … $(cat "/proc/$pid/comm") at most 64 MiB"; else fail "  … $(cat "/proc/$pid/comm") at most 64 MiB" "$peak KiB"; fi
+    done
 fi
 
 # -- npm and the real Claude Code, where this host has a registry
