@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/console.h"
+#include "daemon/diff.h"
 #include "daemon/relay.h"
 #include "daemon/server.h"
 #include "wire/json.h"
@@ -107,10 +108,42 @@ static void pass(const struct request *request, const char *kind, enum guest_op 
     relay_start(request->daemon, request->stream, &options);
 }
 
+/* What is asked of an old point of the disk (at=@12) is not asked of the guest. true: it was such a request,
+ * and is answered. */
+static bool from_layers(const struct request *request, enum diff_mode mode, const char *type)
+{
+    autofree char *at = NULL, *path = NULL;
+    auto(error) struct error *err = NULL;
+    char id[PROJECT_ID_MAX];
+
+    if (!request_query(request, "at", &at))
+        return true;
+    if (!at)
+        return false;
+    if (!request_project(request, id) || !request_query(request, "path", &path))
+        return true;
+    if (!path)
+        error_set(&err, ERROR_USAGE, "path is missing");
+    if (path && mode != DIFF_STAT) {
+        autofree char *what = xasprintf("%s of %s", path, at);
+        struct transfer *transfer = admit(request, id, "file.get", what, &err);
+        if (transfer)
+            transfer_free(transfer);
+    }
+    if (err) {
+        request_fail(request, err);
+        return true;
+    }
+    const struct diff_request diff = {.id = id, .mode = mode, .to = at, .path = path, .type = type};
+    diff_answer(request->daemon, request->stream, &diff);
+    return true;
+}
+
 static void stat_file(const struct request *request, json_t *body)
 {
     (void)body;
-    pass(request, NULL, GUEST_OP_FILE_STAT, 0, PORT_CONTROL);
+    if (!from_layers(request, DIFF_STAT, "application/json"))
+        pass(request, NULL, GUEST_OP_FILE_STAT, 0, PORT_CONTROL);
 }
 
 static void list_files(const struct request *request, json_t *body)
@@ -128,7 +161,15 @@ static void make_folder(const struct request *request, json_t *body)
 static void read_file(const struct request *request, json_t *body)
 {
     (void)body;
-    pass(request, "file.get", GUEST_OP_READ, WCALL_STREAM_OUT, PORT_BULK);
+    if (!from_layers(request, DIFF_FILE, "application/octet-stream"))
+        pass(request, "file.get", GUEST_OP_READ, WCALL_STREAM_OUT, PORT_BULK);
+}
+
+static void read_folder(const struct request *request, json_t *body)
+{
+    (void)body;
+    if (!from_layers(request, DIFF_FOLDER, "application/x-tar"))
+        pass(request, "file.get", GUEST_OP_READ, WCALL_STREAM_OUT, PORT_BULK);
 }
 
 static void write_file(const struct request *request, json_t *body)
@@ -159,7 +200,7 @@ const struct route routes_file[] = {
     {"POST", "/v1/projects/?/files/folder", make_folder, false},
     {"GET", "/v1/projects/?/files", read_file, false},
     {"PUT", "/v1/projects/?/files", write_file, false},
-    {"GET", "/v1/projects/?/tar", read_file, false},
+    {"GET", "/v1/projects/?/tar", read_folder, false},
     {"PUT", "/v1/projects/?/tar", write_file, false},
     {"POST", "/v1/projects/?/tcp/?", open_tcp, false},
     {"GET", "/v1/projects/?/console", read_console, false},

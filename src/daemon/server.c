@@ -37,7 +37,7 @@ struct server {
 static const struct route *const tables[] = {routes_host, routes_project, routes_session,
                                              routes_file, routes_event,   routes_template,
                                              routes_way,  routes_request, routes_git,
-                                             routes_review, routes_snapshot};
+                                             routes_review, routes_snapshot, routes_diff};
 
 /* ---- routes ---- */
 

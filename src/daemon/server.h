@@ -29,7 +29,7 @@ struct route {
 /* The tables; each file of routes has one, ended by an empty entry. */
 extern const struct route routes_host[], routes_project[], routes_session[], routes_file[], routes_event[],
     routes_template[], routes_way[], routes_request[], routes_git[], routes_review[],
-    routes_snapshot[];
+    routes_snapshot[], routes_diff[];
 
 /* Binds paths->socket (mode 0600) but accepts nobody yet. */
 int server_create(struct daemon *daemon, struct server **ret_server, struct error **err);

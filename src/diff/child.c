@@ -135,12 +135,20 @@ static int start(struct child *child, const char *program, int out, struct error
     return rc;
 }
 
+static bool is_cancelled(const struct child_ask *ask)
+{
+    for (size_t i = 0; i < countof(ask->cancel); i++)
+        if (ask->cancel[i] && atomic_load(ask->cancel[i]))
+            return true;
+    return false;
+}
+
 /* Takes what it says until its end of the pipe is closed. */
 static int listen_to(struct child *child, const struct child_ask *ask, struct error **err)
 {
     for (;;) {
         struct pollfd ready = {.fd = child->err, .events = POLLIN};
-        if (ask->cancel && atomic_load(ask->cancel))
+        if (is_cancelled(ask))
             return error_set(err, ERROR_CANCELLED, "it was cancelled");
         if (now_ms() > child->until_ms)
             return error_set(err, ERROR_TIMED_OUT, "the comparison took more than %d s", DIFF_WALL_S);

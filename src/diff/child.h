@@ -15,7 +15,7 @@ struct child_ask {
     const char *path;              /* or NULL */
     char *const *old, *const *new; /* chains, top first, NULL-ended; old NULL where one side is enough */
     uint64_t answer_max;           /* bytes of its answer: beyond, ERROR_LIMIT */
-    const atomic_bool *cancel;     /* or NULL */
+    const atomic_bool *cancel[2];  /* or NULL: what ends it early */
 };
 /* Writes the answer into out (a regular file or a pipe that is read; the caller's). The layers are opened
  * here, links refused: those that both chains end in are shared. An error of hutch-diff comes back as it is;
