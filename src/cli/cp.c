@@ -6,6 +6,7 @@
 #include "cli/args.h"
 #include "cli/out.h"
 #include "cli/project.h"
+#include "cli/snap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +49,10 @@ int place_parse(const char *word, const char *user, struct place *ret_place, str
     if (remote) {
         const char *owner = user ? user : CP_USER;
         autofree char *home = strcmp(owner, "root") == 0 ? xstrdup("/root") : xasprintf("/home/%s", owner);
-        place.name = colon > 0 ? xstrndup(word, colon) : NULL;
+        autofree char *project = xstrndup(word, colon);
+        int rc = snap_split(project, &place.name, &place.snap, err);
+        if (rc < 0)
+            return rc;
         place.path = len == 0         ? xstrdup(home)
                      : path[0] == '/' ? xstrndup(path, len)
                                       : xasprintf("%s/%.*s", home, (int)len, path);
@@ -68,13 +72,15 @@ int place_parse(const char *word, const char *user, struct place *ret_place, str
 void place_finish(struct place *place)
 {
     free(steal(&place->name));
+    free(steal(&place->snap));
     free(steal(&place->path));
 }
 
 int copy_stat(struct copy *copy, const char *path, char ret_type[16], json_t **ret_stat, struct error **err)
 {
     autofree char *encoded = json_url_encode(path, strlen(path));
-    autofree char *url = project_path(copy->project, "/files/stat?path=%s", encoded);
+    autofree char *url = project_path(copy->project, "/files/stat?path=%s%s%s", encoded, copy->at ? "&at=" : "",
+                                      copy->at ? copy->at : "");
     auto(json) json_t *stat = NULL;
     auto(error) struct error *own = NULL;
     int rc = client_call(copy->client, "GET", url, NULL, &stat, &own);
@@ -111,12 +117,14 @@ static int parse_places(const struct args *args, struct place *source, struct pl
     int rc = place_parse(args_word(args, 0), user, source, err);
     if (rc == 0)
         rc = place_parse(args_word(args, 1), user, target, err);
+    if (rc == 0 && target->snap)
+        return error_set(err, ERROR_USAGE, _("a snapshot cannot be changed: copy out of it"));
     if (rc < 0 || source->remote != target->remote)
         return rc;
     error_set(err, ERROR_USAGE,
               source->remote ? _("both sides are in machines") : _("neither side is in a machine"));
     return error_hint(
-        err, _("one side is [NAME]:PATH, the other a path of this host (./a:b for a name with a colon)"));
+        err, _("one side is [NAME][@SNAP]:PATH, the other a path of this host (./a:b for a name with a colon)"));
 }
 
 static int copy_places(const struct args *args, const struct place *source, const struct place *target,
@@ -135,7 +143,7 @@ static int copy_places(const struct args *args, const struct place *source, cons
         rc = project_thaw(client, name, err);
     if (rc < 0)
         return rc;
-    struct copy copy = {.client = client, .project = name, .user = args_value(args, "user")};
+    struct copy copy = {.client = client, .project = name, .at = source->snap, .user = args_value(args, "user")};
     progress_init(&copy.progress);
     rc = source->remote ? copy_out(&copy, source, target->slash ? args_word(args, 1) : target->path, err)
                         : copy_in(&copy, source->path, target, err);
@@ -164,7 +172,7 @@ static const struct option_spec cp_options[] = {
 const struct verb verb_cp = {
     .name = "cp",
     .synopsis = "SRC DST [-u USER] [--thaw]",
-    .help = N_("copy a file or folder in or out; one side is [NAME]:PATH"),
+    .help = N_("copy a file or folder in or out; one side is [NAME]:PATH or [NAME]@SNAP:PATH"),
     .options = cp_options,
     .min_args = 2,
     .max_args = 2,

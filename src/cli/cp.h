@@ -11,15 +11,17 @@
 struct copy {
     struct client *client;
     const char *project;
+    const char *at;   /* "@12": out of a snapshot; NULL: of the machine */
     const char *user; /* who writes in the machine; NULL: its default user */
     struct progress progress;
     size_t skipped; /* left out and told */
 };
 
-/* A word of the command line: "[NAME]:PATH" or a path of this host. */
+/* A word of the command line: "[NAME][@SNAP]:PATH" or a path of this host. */
 struct place {
     bool remote;
     char *name; /* NULL: this folder's project */
+    char *snap; /* "@12", or NULL */
     char *path; /* remote: absolute, without slashes at its end but "/" itself */
     bool slash; /* it was written with a slash at its end: it must be a folder */
 };

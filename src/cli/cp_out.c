@@ -47,7 +47,8 @@ static int get(struct receiving *receiving, const char *what, const char *path, 
 {
     struct copy *copy = receiving->copy;
     autofree char *encoded = json_url_encode(path, strlen(path));
-    autofree char *url = project_path(copy->project, "/%s?path=%s", what, encoded);
+    autofree char *url = project_path(copy->project, "/%s?path=%s%s%s", what, encoded, copy->at ? "&at=" : "",
+                                      copy->at ? copy->at : "");
     const struct flow_options options = {
         .method = "GET", .path = url, .fd_in = -1, .fd_out = fd, .consume = fd < 0 ? consume : NULL};
     return flow_run(copy->client, &options, receiving, err);

@@ -6,7 +6,7 @@ libcli_a_SOURCES = \
 	%D%/tar.c %D%/tar.h %D%/tree.c %D%/tree.h %D%/untar.c %D%/untar.h \
 	%D%/session.c %D%/session.h %D%/session_io.c %D%/session_internal.h %D%/list.c %D%/list.h %D%/git.h %D%/git_review.c %D%/land.c %D%/remote.c %D%/remote.h \
 	%D%/up.c %D%/power.c %D%/exec.c %D%/cp.c %D%/cp_in.c %D%/cp_out.c %D%/cp.h %D%/log.c \
-	%D%/nc.c %D%/host_port.c %D%/git_ls.c %D%/snap.c %D%/snap.h %D%/snapshot.c %D%/restore.c %D%/request.c %D%/request.h %D%/requests.c %D%/rule.c %D%/template.c %D%/doctor.c %D%/demo.c %D%/about.c \
+	%D%/nc.c %D%/host_port.c %D%/git_ls.c %D%/snap.c %D%/snap.h %D%/snapshot.c %D%/restore.c %D%/diff.c %D%/request.c %D%/request.h %D%/requests.c %D%/rule.c %D%/template.c %D%/doctor.c %D%/demo.c %D%/about.c \
 	%D%/status.c %D%/status.h %D%/completion.c \
 	%D%/screen.c %D%/screen.h %D%/screen_internal.h %D%/screen_input.c %D%/screen_effect.c \
 	%D%/screen_task.c %D%/screen_link.c %D%/screen_settings.c %D%/screen_edit.c %D%/screen_script.c \
