@@ -130,6 +130,20 @@ static void say(const char *text)
         log_debug("nobody hears: %m");
 }
 
+/* Until stdin says this word; false: it says another, or the time is over first, or nobody is there any more.
+ */
+static bool wait_word(char expected, int ms)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    int64_t end = units_monotonic_ns() + (int64_t)ms * 1000000;
+    int ready = 0, left;
+    char word;
+
+    while (ready <= 0 && (left = (int)((end - units_monotonic_ns()) / 1000000)) > 0)
+        ready = poll(&in, 1, left);
+    return ready > 0 && read(STDIN_FILENO, &word, 1) == 1 && word == expected;
+}
+
 int freeze_main(int argc, char **argv)
 {
     static struct held held;
@@ -145,6 +159,9 @@ int freeze_main(int argc, char **argv)
         say("failed its memory cannot be locked\n");
         return 1;
     }
+    say("ready\n");
+    if (!wait_word('f', FREEZE_WAIT_MS))
+        return 0;
     int rc = hold(&held);
     if (rc < 0) {
         let_go(&held);
@@ -153,12 +170,8 @@ int freeze_main(int argc, char **argv)
         return 1;
     }
     say("frozen\n");
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-    int64_t end = units_monotonic_ns() + (int64_t)FREEZE_LIMIT_MS * 1000000;
-    int ready = 0, left;
-    while (ready <= 0 && (left = (int)((end - units_monotonic_ns()) / 1000000)) > 0)
-        ready = poll(&in, 1, left);
+    bool told = wait_word('t', FREEZE_LIMIT_MS);
     let_go(&held);
-    say(ready > 0 ? "thawed\n" : "late\n");
+    say(told ? "thawed\n" : "late\n");
     return 0;
 }

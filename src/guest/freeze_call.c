@@ -18,6 +18,7 @@ static struct {
     pthread_mutex_t lock;
     pid_t pid; /* 0: nothing is held */
     int in, out;
+    bool told; /* to let go */
 } holder = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A line of the holder, without its end; "" when it ended without one. */
@@ -63,6 +64,7 @@ static int start_holder(const struct place *place, struct error **err)
     close(out[1]);
     holder.in = in[1];
     holder.out = out[0];
+    holder.told = false;
     if (rc == 0)
         return 0;
     close(in[1]);
@@ -78,7 +80,7 @@ static int thaw(struct error **err)
 
     if (holder.pid == 0)
         return error_set(err, ERROR_STATE, "no file system is held");
-    if (write(holder.in, "t", 1) < 0) /* it went on by itself: read_line says so */
+    if (!holder.told && write(holder.in, "t", 1) < 0) /* it went on by itself: read_line says so */
         errno = 0;
     read_line(line);
     end_holder();
@@ -87,15 +89,35 @@ static int thaw(struct error **err)
     return error_set(err, ERROR_TIMED_OUT, "its file systems were let go after %d s", FREEZE_LIMIT_MS / 1000);
 }
 
-static int freeze(const struct place *place, struct error **err)
+/* What takes time: writing what was not written, a process in locked memory. The lock is held. */
+static int prepare(const struct place *place, struct error **err)
 {
     char line[ANSWER_MAX];
 
     if (holder.pid)
-        thaw(NULL);
+        end_holder();
+    sync();
     int rc = start_holder(place, err);
     if (rc < 0)
         return rc;
+    read_line(line);
+    if (strcmp(line, "ready") == 0)
+        return 0;
+    end_holder();
+    return error_set(err, ERROR_FAILED, "its file systems cannot be held: %s",
+                     strncmp(line, "failed ", 7) == 0 ? line + 7 : "no answer");
+}
+
+/* The lock is held. */
+static int freeze(const struct place *place, struct error **err)
+{
+    char line[ANSWER_MAX];
+    int rc = holder.pid ? 0 : prepare(place, err);
+
+    if (rc < 0)
+        return rc;
+    if (write(holder.in, "f", 1) < 0) /* it waited too long and ended: read_line says so */
+        errno = 0;
     read_line(line);
     if (strcmp(line, "frozen") == 0)
         return 0;
@@ -117,12 +139,10 @@ static int run(struct call *call, json_t **ret, struct error **err)
     if (!call->agent->place.machine)
         return error_set(err, ERROR_STATE,
                          "this hutch-guest runs outside a machine and leaves the host's disks alone");
-    if (strcmp(action, "sync") == 0) {
-        sync();
-        return 0;
-    }
     pthread_mutex_lock(&holder.lock);
-    rc = strcmp(action, "freeze") == 0 ? freeze(&call->agent->place, err) : thaw(err);
+    rc = strcmp(action, "sync") == 0     ? prepare(&call->agent->place, err)
+         : strcmp(action, "freeze") == 0 ? freeze(&call->agent->place, err)
+                                         : thaw(err);
     pthread_mutex_unlock(&holder.lock);
     return rc;
 }
@@ -134,8 +154,7 @@ void freeze_set(struct call *call)
 
     if (json_get_string(call->body, "action", 16, &action, NULL) == 0 && strcmp(action, "thaw") == 0 &&
         pthread_mutex_trylock(&holder.lock) == 0) {
-        if (holder.pid && write(holder.in, "t", 1) < 0)
-            errno = 0;
+        holder.told = holder.pid && write(holder.in, "t", 1) == 1;
         pthread_mutex_unlock(&holder.lock);
     }
     call_work(call, run);
