@@ -1,4 +1,4 @@
-/* The verbs of snapshots: snapshot, snapshots, snapshot note. */
+/* The verbs of snapshots: snapshot, snapshots, snapshot note, snapshot rm. */
 #include "cli/args.h"
 
 #include "base/alloc.h"
@@ -137,4 +137,37 @@ const struct verb verb_snapshot_note = {
     .min_args = 2,
     .max_args = 2,
     .run = run_note,
+};
+
+/* ---- snapshot rm ---- */
+
+static int run_rm(const struct args *args, struct error **err)
+{
+    auto(client) struct client *client = NULL;
+    auto(json) json_t *result = NULL;
+    autofree char *path = NULL;
+    int rc = client_connect(true, &client, err);
+
+    if (rc == 0)
+        rc = snap_path(client, args_word(args, 0), args_has(args, "discard-work") ? "?discard_work=1" : "",
+                       &path, err);
+    if (rc == 0)
+        rc = progress_call(client, "DELETE", path, NULL, &result, err);
+    if (rc == 0 && args_has(args, "json"))
+        out_json(result);
+    return rc;
+}
+
+static const struct option_spec rm_options[] = {
+    {"discard-work", 0, NULL, N_("also if nothing else holds what was written up to it")},
+    {"json", 0, NULL, N_("the result as a JSON object")},
+    {NULL}};
+const struct verb verb_snapshot_rm = {
+    .name = "snapshot rm",
+    .synopsis = "[NAME]@SNAP [--discard-work] [--json]",
+    .help = N_("remove a snapshot; what was made after it stays whole"),
+    .options = rm_options,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_rm,
 };

@@ -92,7 +92,7 @@ size_t layers_depth(const struct daemon *daemon, const struct record *record, in
     return state_layers_path(daemon->state, record->id, number, &rows, &count, NULL) < 0 ? 0 : count + 1;
 }
 
-/* The number of "12.qcow2" or of the temporary "12.qcow2.new"; 0 for another name. */
+/* The number of "12.qcow2" or of the temporary "12.qcow2.new"; -1 for another name. */
 static int64_t number_of(const char *name)
 {
     size_t digits = strspn(name, "0123456789");
@@ -100,8 +100,8 @@ static int64_t number_of(const char *name)
     uint64_t value = 0;
 
     if (strcmp(name + digits, SUFFIX) && strcmp(name + digits, SUFFIX ".new"))
-        return 0;
-    return units_parse_number(number, 1, INT32_MAX, &value, NULL) == 0 ? (int64_t)value : 0;
+        return -1;
+    return units_parse_number(number, 0, INT32_MAX, &value, NULL) == 0 ? (int64_t)value : -1;
 }
 
 void layers_sweep(struct work *work)
@@ -119,7 +119,7 @@ void layers_sweep(struct work *work)
     DIR *dir = opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         int64_t number = number_of(entry->d_name);
-        bool known = number == 0 || number > r->layer_last;
+        bool known = number < 0 || number > r->layer_last;
 
         for (size_t i = 0; i < count && !known; i++)
             known = rows[i].number == number;

@@ -7,6 +7,7 @@
 #include "daemon/host.h"
 #include "daemon/machine.h"
 #include "daemon/ops.h"
+#include "daemon/snapshot.h"
 #include "daemon/state_requests.h"
 
 #include <fcntl.h>
@@ -151,11 +152,14 @@ static int end(struct work *work, int rc, json_t **ret_result, struct error **er
 static int run_stop(struct job *job, void *user, json_t **ret_result, struct error **err)
 {
     const struct stop_params *params = user;
+    auto(error) struct error *why = NULL;
     struct work work;
     int rc = work_begin(&work, job, err);
 
     if (rc == 0)
         rc = stop_steps(&work, params->force, err);
+    if (rc == 0 && merge_spare(&work, NULL, &why) < 0) /* it is off either way; the next stop goes on */
+        log_warning("\"%s\": %s", work.r.name, why->message);
     return end(&work, rc, ret_result, err);
 }
 

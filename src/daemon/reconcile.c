@@ -133,6 +133,8 @@ int reconcile_project(struct work *work, struct error **err)
         rc = restore_settle(work, err);
         break;
     case OPERATION_SNAPRM:
+        rc = merge_settle(work, err);
+        break;
     case OPERATION_FORK:
     case OPERATION_REMOVE: /* its job was queued */
     case OPERATION_NONE:

@@ -127,6 +127,25 @@ static void note_snapshot(const struct request *request, json_t *body)
     record_finish(&record);
 }
 
+static void remove_snapshot(const struct request *request, json_t *body)
+{
+    auto(error) struct error *err = NULL;
+    autofree char *discard = NULL;
+    char id[PROJECT_ID_MAX];
+    int64_t number;
+
+    (void)body;
+    if (!request_project(request, id) || !request_query(request, "discard_work", &discard))
+        return;
+    if (snapshot_number(request->args[1], &number, &err) < 0) {
+        request_fail(request, err);
+        return;
+    }
+    struct snaprm_params *params = xnew(struct snaprm_params);
+    *params = (struct snaprm_params){.number = number, .discard_work = discard && !strcmp(discard, "1")};
+    job_watch(job_submit(request->daemon->jobs, id, &snaprm_kind, params), request->stream);
+}
+
 static void show_plan(const struct request *request, json_t *body)
 {
     auto(error) struct error *err = NULL;
@@ -176,6 +195,7 @@ const struct route routes_snapshot[] = {
     {"GET", "/v1/projects/?/snapshots", list_snapshots, false},
     {"POST", "/v1/projects/?/snapshots", take_snapshot, true},
     {"GET", "/v1/projects/?/snapshots/?", show_snapshot, false},
+    {"DELETE", "/v1/projects/?/snapshots/?", remove_snapshot, false},
     {"POST", "/v1/projects/?/snapshots/?/note", note_snapshot, true},
     {"GET", "/v1/projects/?/snapshots/?/plan", show_plan, false},
     {"POST", "/v1/projects/?/restore", restore_snapshot, true},

@@ -20,6 +20,11 @@ struct restore_params {
                      nowhere else */
 };
 extern const struct job_kind restore_kind; /* params: struct restore_params; result: project, snap, kept */
+struct snaprm_params {
+    int64_t number;
+    bool discard_work; /* also if nothing else holds what was written up to it */
+};
+extern const struct job_kind snaprm_kind; /* params: struct snaprm_params; result: {"snap", "later"} */
 /* From a request's body (NULL: all defaults). NULL with err: ERROR_INVALID names what is wrong. */
 struct snapshot_params *snapshot_params_parse(const json_t *body, struct error **err);
 
@@ -47,5 +52,11 @@ int snapshot_take(struct work *work, const struct snapshot_params *params, struc
 int snapshot_settle(struct work *work, struct error **err);
 /* The same for going back: undone before the switch, finished after it. */
 int restore_settle(struct work *work, struct error **err);
+/* The same for a removal and a merge. */
+int merge_settle(struct work *work, struct error **err);
+/* Lets go of layers that no snapshot needs: those on which nothing stands are removed, others are merged into
+ * the one that stands on them. A machine that lives keeps those that it has open for later: *ret_later (may
+ * be NULL) says how many. */
+int merge_spare(struct work *work, unsigned *ret_later, struct error **err);
 
 #endif

@@ -349,3 +349,82 @@ int state_layer_forget(struct state *state, void *user, struct error **err)
     return change(state, "DELETE FROM layers WHERE project = ?1 AND number = ?2", forget->project,
                   forget->layer, "layer", err);
 }
+
+/* The first layer that a condition on ?1 and ?2 finds; id 0: there is none. The lock is held. */
+static int find_layer(struct state *state, const char *condition, const char *text, int64_t id,
+                      struct layer_row *ret, struct error **err)
+{
+    autofree char *sql =
+        xasprintf("SELECT " LAYER_COLUMNS " FROM layers l WHERE %s ORDER BY id LIMIT 1", condition);
+    autofree struct layer_row *rows = NULL;
+    sqlite3_stmt *stmt = state_prepare(state, sql, err);
+    size_t count = 0;
+
+    if (!stmt)
+        return -ERROR_IO;
+    bind_text(stmt, 1, text);
+    sqlite3_bind_int64(stmt, 2, id);
+    int rc = read_layers(state, stmt, 1, &rows, &count, err);
+    if (rc == 0)
+        *ret = count ? rows[0] : (struct layer_row){0};
+    return rc;
+}
+
+int state_layer_spare(struct state *state, const char *project, int64_t after, struct layer_row *ret_layer,
+                      struct layer_row *ret_child, struct layer_row *ret_parent, struct error **err)
+{
+    static const char spare[] = "project = ?1 AND id > ?2 AND frozen = 1"
+                                " AND NOT EXISTS (SELECT 1 FROM snapshots s WHERE s.layer = l.id)"
+                                " AND (SELECT count(*) FROM layers c WHERE c.parent = l.id) <= 1";
+    struct layer_row layer, child = {0}, parent = {0};
+
+    pthread_mutex_lock(&state->lock);
+    int rc = find_layer(state, spare, project, after, &layer, err);
+    if (rc == 0 && layer.id)
+        rc = find_layer(state, "?1 IS NOT NULL AND parent = ?2", project, layer.id, &child, err);
+    if (rc == 0 && layer.parent)
+        rc = find_layer(state, "?1 IS NOT NULL AND id = ?2", project, layer.parent, &parent, err);
+    pthread_mutex_unlock(&state->lock);
+    if (rc == 0 && !layer.id)
+        rc = error_set(err, ERROR_NOT_FOUND, "no layer can go");
+    if (rc < 0)
+        return rc;
+    *ret_layer = layer;
+    *ret_child = child;
+    *ret_parent = parent;
+    return 0;
+}
+
+int state_snapshot_forget(struct state *state, void *user, struct error **err)
+{
+    const struct snapshot_change *forget = user;
+    sqlite3_stmt *stmt =
+        state_prepare(state, "UPDATE snapshots SET parent = ?3 WHERE project = ?1 AND parent = ?2", err);
+
+    if (!stmt)
+        return -ERROR_IO;
+    bind_text(stmt, 1, forget->project);
+    sqlite3_bind_int64(stmt, 2, forget->row->number);
+    sqlite3_bind_int64(stmt, 3, forget->row->parent);
+    int rc = state_finish_stmt(state, stmt, err);
+    return rc < 0 ? rc
+                  : change(state, "DELETE FROM snapshots WHERE project = ?1 AND number = ?2", forget->project,
+                           forget->row->number, "snapshot", err);
+}
+
+int state_layer_bridge(struct state *state, void *user, struct error **err)
+{
+    const struct snapshot_change *bridge = user;
+    sqlite3_stmt *stmt =
+        state_prepare(state,
+                      "UPDATE layers SET parent = (SELECT parent FROM layers WHERE id = " LAYER_ID
+                      ") WHERE parent = " LAYER_ID,
+                      err);
+
+    if (!stmt)
+        return -ERROR_IO;
+    bind_text(stmt, 1, bridge->project);
+    sqlite3_bind_int64(stmt, 2, bridge->layer);
+    int rc = state_finish_stmt(state, stmt, err);
+    return rc < 0 ? rc : state_layer_forget(state, user, err);
+}

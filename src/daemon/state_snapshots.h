@@ -63,6 +63,12 @@ int state_layers_path(struct state *state, const char *project, int64_t number, 
 int state_layers(struct state *state, const char *project, struct layer_row **ret, size_t *ret_count,
                  struct error **err);
 
+/* A frozen layer of the project that no snapshot is of, and on which at most one layer stands; of those, the
+ * oldest whose id is greater than after. *ret_child: that one layer (id 0: none), *ret_parent: the layer
+ * below (id 0: the base). ERROR_NOT_FOUND: there is none. */
+int state_layer_spare(struct state *state, const char *project, int64_t after, struct layer_row *ret_layer,
+                      struct layer_row *ret_child, struct layer_row *ret_parent, struct error **err);
+
 /* ---- for state_save_with; user: struct snapshot_change ---- */
 struct snapshot_change {
     const char *project;
@@ -80,5 +86,10 @@ int state_snapshot_undo(struct state *state, void *user, struct error **err);
 int state_layer_begin(struct state *state, void *user, struct error **err);
 /* Forgets `layer`, upon which nothing stands. */
 int state_layer_forget(struct state *state, void *user, struct error **err);
+
+/* Forgets row; what was made on it was made on its parent from now on. */
+int state_snapshot_forget(struct state *state, void *user, struct error **err);
+/* Forgets `layer`; what stands on it stands on what is below it. */
+int state_layer_bridge(struct state *state, void *user, struct error **err);
 
 #endif

@@ -13,18 +13,24 @@
 #include <sys/stat.h>
 
 #define QEMU_IMG_TIMEOUT_MS 60000
+#define MERGE_TIMEOUT_MS    3600000 /* of a layer that holds a whole disk */
 
 /* Runs qemu-img; a missing one is said with its package. */
-static int qemu_img(const char *const *argv, struct error **err)
+static int qemu_img_within(const char *const *argv, int timeout_ms, struct error **err)
 {
     struct spawn spawn = {.argv = argv, .in = -1, .out = -1, .err = -1};
     struct error *failed = NULL;
-    int rc = spawn_run(&spawn, QEMU_IMG_TIMEOUT_MS, 4096, NULL, &failed);
+    int rc = spawn_run(&spawn, timeout_ms, 4096, NULL, &failed);
     if (rc == -ERROR_MISSING)
         error_hint(&failed, "install the package qemu-utils (qemu-img on Fedora and Arch)");
     if (rc < 0 && failed->message && strstr(failed->message, "No space left"))
         failed->code = ERROR_NO_SPACE;
     return error_move(err, &failed);
+}
+
+static int qemu_img(const char *const *argv, struct error **err)
+{
+    return qemu_img_within(argv, QEMU_IMG_TIMEOUT_MS, err);
 }
 
 int layer_create(const char *path, const char *backing, uint64_t size, struct error **err)
@@ -59,6 +65,40 @@ int layer_create(const char *path, const char *backing, uint64_t size, struct er
         return error_prefix(err, "cannot make \"%s\"", path);
     }
     autofree char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path) + 1);
+    return file_sync(folder, err);
+}
+
+int layer_merge(const char *child, const char *backing, const atomic_bool *cancel, struct error **err)
+{
+    autofree char *temporary = xasprintf("%s.new", child);
+    autofree char *folder = xstrndup(child, (size_t)(strrchr(child, '/') - child) + 1);
+    const char *copy[] = {"cp", "--reflink=auto", "--sparse=always", "--", child, temporary, NULL};
+    const char *rebase[] = {"qemu-img", "rebase", "-q",    "-f", "qcow2",   "-F",
+                            "qcow2",    "-b",     backing, "--", temporary, NULL};
+    struct spawn spawn = {.argv = copy, .in = -1, .out = -1, .err = -1};
+    struct stat st;
+
+    if (stat(child, &st) < 0)
+        return error_set_errno(err, errno, "cannot read \"%s\"", child);
+    if (unlink(temporary) < 0 && errno != ENOENT)
+        return error_set_errno(err, errno, "cannot remove \"%s\"", temporary);
+    int rc = spawn_run(&spawn, MERGE_TIMEOUT_MS, 4096, NULL, err);
+    if (rc == 0 && chmod(temporary, 0600) < 0)
+        rc = error_set_errno(err, errno, "cannot change \"%s\"", temporary);
+    if (rc == 0 && cancel && atomic_load(cancel))
+        rc = error_set(err, ERROR_CANCELLED, "cancelled");
+    if (rc == 0)
+        rc = qemu_img_within(rebase, MERGE_TIMEOUT_MS, err);
+    if (rc == 0 && chmod(temporary, st.st_mode & 0777) < 0)
+        rc = error_set_errno(err, errno, "cannot change \"%s\"", temporary);
+    if (rc == 0)
+        rc = file_sync(temporary, err);
+    if (rc == 0 && rename(temporary, child) < 0)
+        rc = error_set_errno(err, errno, "cannot rename \"%s\" to \"%s\"", temporary, child);
+    if (rc < 0) {
+        unlink(temporary);
+        return error_prefix(err, "cannot merge what is below \"%s\" into it", child);
+    }
     return file_sync(folder, err);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +21,10 @@ struct layer_info {
 int layer_create(const char *path, const char *backing, uint64_t size, struct error **err);
 /* No more is written to it: mode 0444, on the disk before it returns. Done twice is done once. */
 int layer_freeze(const char *path, struct error **err);
+/* Makes child stand on backing, which is below the layer that it stands on now: child then holds what that
+ * one held too, and nothing else of it is needed. Whole or not at all, by a temporary copy and one rename;
+ * the mode stays. cancel (may be NULL) is polled. Nobody has it open. */
+int layer_merge(const char *child, const char *backing, const atomic_bool *cancel, struct error **err);
 int layer_inspect(const char *path, struct layer_info *ret_info, struct error **err);
 void layer_info_finish(struct layer_info *info);
 /* The chain from path down to the base, top first, NULL-ended (vm_free_chain). A missing file, a loop, a data

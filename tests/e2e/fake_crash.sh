@@ -124,6 +124,21 @@ for step in $(steps_of restore); do
     clean
 done
 
+for step in $(steps_of snaprm); do
+    up box >/dev/null
+    api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
+    api POST /v1/projects/box/snapshots -d '{}' >/dev/null
+    api POST /v1/projects/box/snapshots -d '{}' >/dev/null
+    crash_at "$step" DELETE /v1/projects/box/snapshots/@1
+    within 20 is_state box off
+    is "$step: it is forgotten" '@2' "$(snaps)"
+    api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
+    folder=$home/data/projects/$(api GET /v1/projects/box | jq -r .id)/disk
+    is "$step: the next stop merges what is left" 2 "$(find "$folder" -type f | wc -l)"
+    is "$step: it runs" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+    clean
+done
+
 for step in $(steps_of rm); do
     up box >/dev/null
     crash_at "$step" DELETE /v1/projects/box

@@ -138,6 +138,51 @@ is "is not started" off "$(state box | sed s/failed/off/)"
 qemu-img rebase -u -F qcow2 -b "$under" "$(disk "$top")"
 is "put right it starts" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
 
+# Removing: what stands on it stays whole. Each layer holds a block of its own, and the same one anew.
+api DELETE '/v1/projects/box?discard_work=1' >/dev/null
+within 20 is_state box not-found
+up box >/dev/null
+api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
+write() { qemu-io -f qcow2 -c "write -P $1 $(($1 * 1048576)) 65536" -c "write -P $1 0 65536" "$(disk "$(layers | cut -d. -f1)")" >/dev/null; }
+reads() { # reads FILE PATTERN OFFSET
+    qemu-io -r -U -f qcow2 -c "read -P $2 $3 65536" "$1" | grep -q '^read 65536' && ! qemu-io -r -U -f qcow2 -c "read -P $2 $3 65536" "$1" | grep -q failed
+}
+for i in 1 2 3 4; do write "$i"; snap >/dev/null; done
+write 5
+whole() { # whole FILE LAST: its blocks up to LAST
+    local i
+    for i in $(seq "$2"); do reads "$1" "$i" $((i * 1048576)) || return 1; done
+    reads "$1" "$2" 0
+}
+ok "before" whole "$(disk "$(layers | cut -d. -f1)")" 5
+remove() { api DELETE "/v1/projects/box/snapshots/$1" | last; }
+is "one that is not there" not-found "$(remove @9 | jq -r .error.code)"
+is "the second goes" false "$(remove @2 | jq -r .result.later)"
+is "it is listed no more" "@1 @3 @4" "$(snaps)"
+is "the third was made on the first" @1 "$(api GET /v1/projects/box/snapshots/@3 | jq -r .parent)"
+is "a layer less" "4.qcow2 3.qcow2 2.qcow2 0.qcow2 base" "$(layers)"
+is "and a file less" "0.qcow2 2.qcow2 3.qcow2 4.qcow2" "$(files)"
+ok "all is there" whole "$(disk 4)" 5
+ok "in the third too" whole "$(disk 2)" 3
+is "frozen as before" 444 "$(stat -c %a "$(disk 2)")"
+is "the present stands on the fourth, which goes" false "$(remove @4 | jq -r .result.later)"
+is "it stands on the third" true "$(api GET /v1/projects/box/snapshots/@3 | jq -r .here)"
+ok "all is there" whole "$(disk 4)" 5
+is "it can be written" 600 "$(stat -c %a "$(disk 4)")"
+is "it starts" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+is "of a machine that runs: later" true "$(remove @1 | jq -r .result.later)"
+is "gone from the list at once" @3 "$(snaps)"
+is "what is open is whole" "4.qcow2 2.qcow2 0.qcow2 disk.qcow2" "$(open)"
+api POST /v1/projects/box/stop -d '{"force":true}' >/dev/null
+is "stopped: merged" "2.qcow2 4.qcow2" "$(files)"
+ok "all is there" whole "$(disk 4)" 5
+kept=$(back '{"snap":"@3"}' | jq -r .result.kept)
+is "the present's own snapshot holds what nothing else does" would-lose "$(remove "$kept" | jq -r .error.code)"
+is "unless that is meant" false "$(api DELETE "/v1/projects/box/snapshots/$kept?discard_work=1" | last | jq -r .result.later)"
+is "its file goes" 2 "$(files | wc -w)"
+ok "the rest is there" whole "$(disk "$(layers | cut -d. -f1)")" 3
+is "it starts" run "$(api POST /v1/projects/box/start | last | jq -r .result.state)"
+
 api DELETE '/v1/projects/box?discard_work=1' >/dev/null
 ok "rm takes all of it" within 20 no_file
 is "the journal is whole" 0 "$(api GET /v1/journal/verify | last | jq -r .result.bad)"

@@ -299,6 +299,7 @@ static const struct {
     {"lifecycle.failed", N_("failed: %s")},
     {"snapshot.made", N_("snapshot %s")},
     {"snapshot.restored", N_("back on %s")},
+    {"snapshot.removed", N_("snapshot %s is removed")},
     {"lifecycle.drop", N_("dropped: %s")},
     {"lifecycle.base", N_("base is built of template %s")},
     {"git.clone", N_("git clone %s")},
