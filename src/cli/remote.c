@@ -25,6 +25,7 @@ struct remote {
     char *folder;         /* of the quarantine */
     char *format;
     struct buf list; /* "COMMIT NAME\n" */
+    bool formats;    /* git asks how objects are named */
 };
 
 static void remote_finish(struct remote *remote)
@@ -62,9 +63,9 @@ static int look(struct client *client, struct remote *remote, struct error **err
     int rc = client_lines(client, "GET", path, NULL, take_line, remote, NULL, err);
     if (rc == 0 && !remote->folder)
         rc = error_set(err, ERROR_PROTOCOL, _("hutchd does not say where it is"));
-    if (rc == 0 && strcmp(remote->format, "sha1") != 0) {
-        error_set(err, ERROR_MISSING, _("objects of %s are not fetched by this remote"), remote->format);
-        return error_hint(err, _("hutch land makes a branch of them"));
+    if (rc == 0 && strcmp(remote->format, "sha1") != 0 && !remote->formats) {
+        error_set(err, ERROR_MISSING, _("this git knows no remotes with objects of %s"), remote->format);
+        return error_hint(err, _("a newer git does: 2.30 or later"));
     }
     return rc;
 }
@@ -285,8 +286,19 @@ static int list(struct client *client, struct remote *remote, bool for_push, str
     if (rc < 0)
         return rc;
     autofree char *lines = buf_take_string(&remote->list);
-    rc = say(lines, err);
-    return rc < 0 ? rc : say("\n", err);
+    autofree char *text =
+        xasprintf("%s%s%s%s\n", remote->formats ? ":object-format " : "",
+                  remote->formats ? remote->format : "", remote->formats ? "\n" : "", lines);
+    return say(text, err);
+}
+
+/* "option NAME VALUE": how objects are named is all that is told. */
+static int take_option(struct remote *remote, const char *line, struct error **err)
+{
+    bool format = !strncmp(line, "option object-format", 20);
+
+    remote->formats = remote->formats || format;
+    return say(format ? "ok\n" : "unsupported\n", err);
 }
 
 static int converse(struct client *client, struct remote *remote, struct error **err)
@@ -296,7 +308,9 @@ static int converse(struct client *client, struct remote *remote, struct error *
 
     while (rc == 0 && read_line(line) && *line) {
         if (!strcmp(line, "capabilities"))
-            rc = say("fetch\npush\n\n", err);
+            rc = say("fetch\npush\noption\nobject-format\n\n", err);
+        else if (!strncmp(line, "option ", 7))
+            rc = take_option(remote, line, err);
         else if (!strcmp(line, "list") || !strcmp(line, "list for-push"))
             rc = list(client, remote, line[4] != '\0', err);
         else if (!strncmp(line, "fetch ", 6))

@@ -29,6 +29,14 @@ static void start(void)
     git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0); /* only hutch's own folders are opened */
 }
 
+static int refuse_sha256(struct error **err)
+{
+    error_set(err, ERROR_MISSING,
+              "the repository names its objects by sha256, which the review does not read");
+    error_hint(err, "your own git reads it: in your repository `git fetch hutch::PROJECT BRANCH`");
+    return -ERROR_MISSING;
+}
+
 int objects_error(struct error **err, int rc, const char *format, ...)
 {
     const git_error *last = git_error_last();
@@ -37,6 +45,8 @@ int objects_error(struct error **err, int rc, const char *format, ...)
     va_start(args, format);
     autofree char *what = xvasprintf(format, args);
     va_end(args);
+    if (last && last->message && strstr(last->message, "extensions.objectformat"))
+        return refuse_sha256(err);
     enum error_code code = rc == GIT_ENOTFOUND ? ERROR_NOT_FOUND : ERROR_CORRUPT;
     return error_set(err, code, "%s: %s", what, last && last->message ? last->message : "no reason given");
 }
@@ -82,11 +92,7 @@ int objects_id(const char *hex, git_oid *ret_id, struct error **err)
     size_t len = strlen(hex);
 
     if (len == 64 && strspn(hex, "0123456789abcdef") == len) {
-        int rc = error_set(err, ERROR_MISSING,
-                           "the repository names its objects by sha256, which the review "
-                           "does not read");
-        error_hint(err, "`git fetch` from the project's quarantine with git itself; `hutch git ls` names it");
-        return rc;
+        return refuse_sha256(err);
     }
     if (len != GIT_OID_HEXSZ || strspn(hex, "0123456789abcdef") != len || git_oid_fromstr(ret_id, hex) < 0)
         return error_set(err, ERROR_INVALID, "'%.80s' is no commit's id", hex);
