@@ -5,7 +5,9 @@
 need_first
 in_app() { timeout 300 "$hutch" exec first -w /home/agent/app -- "$@" 2>&1 </dev/null; }
 asked() { "$hutch" requests --json | jq -r 'select(.kind == "PUSH") | [.id, .subject, .class] | join("|")'; }
-quarantine() { git --git-dir "$(find "$HUTCH_HOME/data/projects" -path '*/quarantine/app.git' -type d | head -1)" "$@"; }
+id=$("$hutch" show first --json | jq -r .id) # other parts leave projects of the same repository
+folder=$HUTCH_HOME/data/projects/$id/quarantine/app.git
+quarantine() { git --git-dir "$folder" "$@"; }
 
 is "a project comes with a quarantine" true "$(quarantine rev-parse --is-bare-repository)"
 in_app git switch -qc fix-checkout >/dev/null
