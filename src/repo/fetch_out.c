@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "repo/git.h"
+#include "repo/offers.h"
 #include "repo/quarantine.h"
 
 #include <dirent.h>
@@ -16,15 +17,6 @@
 
 #define SKIPS_LOGGED 5
 #define NAME_SHOWN   200
-
-/* A ref that the machine has. */
-struct offered {
-    char *theirs, *ours; /* names there and in the quarantine */
-    char *commit;
-    char *old; /* hex in the quarantine, or NULL */
-    bool wanted;
-    bool taken;
-};
 
 struct fetch_out {
     const struct paths *paths;
@@ -36,6 +28,8 @@ struct fetch_out {
     char *program, *staging;
     struct offered *offered;
     size_t count, hex_len;
+    size_t fresh;                /* offered names that the quarantine has not */
+    uint64_t room_min;           /* bytes that the disk keeps free, once packs come */
     struct quarantine_ref *have; /* refs of the quarantine below guest and work */
     size_t have_count;
     struct quarantine_news news;
@@ -81,7 +75,9 @@ static int run_confined(struct fetch_out *f, const char **argv, int stream, unsi
                           .objects_max = FETCH_OBJECTS_MAX,
                           .limit_s = limit_s,
                           .quiet_limit_s = FETCH_QUIET_S,
-                          .out_limit = out_limit};
+                          .out_limit = out_limit,
+                          .room_of = f->folder,
+                          .room_min = f->room_min};
     return git_run(&run, ret_out, err);
 }
 
@@ -117,12 +113,17 @@ static char *our_name(const char *theirs)
     return NULL;
 }
 
+static int compare_have(const void *a, const void *b)
+{
+    return strcmp(((const struct quarantine_ref *)a)->name, ((const struct quarantine_ref *)b)->name);
+}
+
 static const char *have(const struct fetch_out *f, const char *name)
 {
-    for (size_t i = 0; i < f->have_count; i++)
-        if (!strcmp(f->have[i].name, name))
-            return f->have[i].commit;
-    return NULL;
+    const struct quarantine_ref key = {.name = (char *)(uintptr_t)name};
+    const struct quarantine_ref *hit =
+        f->have_count ? bsearch(&key, f->have, f->have_count, sizeof(key), compare_have) : NULL;
+    return hit ? hit->commit : NULL;
 }
 
 /* Stricter than git's own rules where names become files. */
@@ -162,6 +163,10 @@ static int take_offer(struct fetch_out *f, char *line, struct error **err)
         return 0;
     }
     const char *old = have(f, ours);
+    if (!old && f->have_count + ++f->fresh > QUARANTINE_REFS_MAX) {
+        skip(f, theirs, "the quarantine has 20000 branches and tags already");
+        return 0;
+    }
     f->offered = xrealloc(f->offered, f->count + 1, sizeof(*f->offered));
     f->offered[f->count++] = (struct offered){.theirs = xstrdup(theirs),
                                               .ours = steal(&ours),
@@ -169,6 +174,23 @@ static int take_offer(struct fetch_out *f, char *line, struct error **err)
                                               .old = xstrdup(old),
                                               .wanted = !old || strcmp(old, line) != 0};
     return 0;
+}
+
+/* In the order of our names, each once. */
+static void sort_offers(struct fetch_out *f)
+{
+    size_t kept = 0;
+
+    offers_sort(f->offered, f->count);
+    for (size_t i = 0; i < f->count; i++) {
+        if (kept && !strcmp(f->offered[kept - 1].ours, f->offered[i].ours)) {
+            skip(f, f->offered[i].theirs, "the machine's git names it twice");
+            offered_finish(&f->offered[i]);
+        } else {
+            f->offered[kept++] = f->offered[i];
+        }
+    }
+    f->count = kept;
 }
 
 static int list_offers(struct fetch_out *f, struct error **err)
@@ -185,24 +207,9 @@ static int list_offers(struct fetch_out *f, struct error **err)
     char *rest = out;
     for (char *line = strsep(&rest, "\n"); line && rc == 0; line = strsep(&rest, "\n"))
         rc = take_offer(f, line, err);
+    if (rc == 0)
+        sort_offers(f);
     return rc;
-}
-
-static bool is_offered(const struct fetch_out *f, const char *ours)
-{
-    for (size_t i = 0; i < f->count; i++)
-        if (!strcmp(f->offered[i].ours, ours))
-            return true;
-    return false;
-}
-
-/* "a" and "a/b" cannot both be there. */
-static bool collide(const char *a, const char *b)
-{
-    size_t len = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
-    const char *longer = strlen(a) < strlen(b) ? b : a;
-
-    return !strncmp(a, b, len) && longer[len] == '/';
 }
 
 /* ---- the throw-away repository ---- */
@@ -257,6 +264,13 @@ static const char *why_not(const struct error *why)
     return colon ? colon + strlen("failed: ") : why->message;
 }
 
+/* Bytes of the packs that came. */
+static uint64_t pack_bytes(const struct fetch_out *f)
+{
+    autofree char *folder = xasprintf("%s/objects/pack", f->staging);
+    return file_disk_usage(folder);
+}
+
 static int fetch_all(struct fetch_out *f, struct error **err)
 {
     auto(error) struct error *why = NULL;
@@ -270,6 +284,9 @@ static int fetch_all(struct fetch_out *f, struct error **err)
         return error_move(err, &why);
     for (size_t i = 0; i < f->count; i++) {
         auto(error) struct error *alone = NULL;
+        if (pack_bytes(f) > FETCH_PACK_MAX)
+            return error_set(err, ERROR_LIMIT, "the machine's packs have more than %llu bytes",
+                             (unsigned long long)FETCH_PACK_MAX);
         if (!f->offered[i].wanted || fetch_some(f, i, i + 1, &alone) == 0)
             continue;
         if (!may_be_one_ref(alone))
@@ -302,13 +319,6 @@ static int read_staging(struct fetch_out *f, struct error **err)
     return 0;
 }
 
-/* Bytes of the packs that came. */
-static uint64_t pack_bytes(const struct fetch_out *f)
-{
-    autofree char *folder = xasprintf("%s/objects/pack", f->staging);
-    return file_disk_usage(folder);
-}
-
 /* How large it all is when it is read: a small pack can be a large bomb. */
 static int measure(struct fetch_out *f, struct error **err)
 {
@@ -319,9 +329,13 @@ static int measure(struct fetch_out *f, struct error **err)
 
     if (unlink(alternates) < 0)
         return error_set_errno(err, errno, "cannot change '%s'", alternates);
-    int rc = run_confined(f, argv, -1, FETCH_WALL_S, (size_t)FETCH_OBJECTS_MAX * 12, &out, err);
+    const size_t most = (size_t)FETCH_OBJECTS_MAX * 12;
+    int rc = run_confined(f, argv, -1, FETCH_WALL_S, most, &out, err);
     if (rc < 0)
         return rc;
+    if (strlen(out) >= most)
+        return error_set(err, ERROR_LIMIT, "the machine's packs have more than %d objects",
+                         FETCH_OBJECTS_MAX);
     char *rest = out;
     for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
         uint64_t size = strtoull(line, NULL, 10);
@@ -395,10 +409,9 @@ static int remove_vanished(struct fetch_out *f, struct error **err)
 
     for (size_t i = 0; i < f->have_count; i++) {
         const char *name = f->have[i].name;
-        bool goes = !strncmp(name, "refs/work/", 10) && !is_offered(f, name);
-        for (size_t j = 0; j < f->count && !goes && !is_offered(f, name); j++)
-            goes = f->offered[j].taken && collide(f->offered[j].ours, name);
-        if (!goes)
+        if (offers_find(f->offered, f->count, name) ||
+            (strncmp(name, "refs/work/", 10) != 0 &&
+             !offers_collide(f->offered, f->count, name, offered_is_taken)))
             continue;
         updates[count++].name = name;
         add_change(f, name, f->have[i].commit, NULL);
@@ -418,12 +431,12 @@ static int take_refs(struct fetch_out *f, struct error **err)
         struct offered *offered = &f->offered[i];
         if (!offered->taken)
             continue;
-        for (size_t j = 0; j < count && offered->taken; j++)
-            offered->taken = !collide(updates[j].name, offered->ours);
-        if (!offered->taken) {
+        if (offers_collide(f->offered, f->count, offered->ours, offered_is_kept)) {
             skip(f, offered->theirs, "another name of the machine needs its place");
+            offered->taken = false;
             continue;
         }
+        offered->placed = true;
         updates[count++] = (struct quarantine_update){offered->ours, offered->commit};
     }
     if (rc == 0)
@@ -473,8 +486,10 @@ static int fetch(struct fetch_out *f, struct error **err)
         any = any || f->offered[i].wanted;
     if (rc == 0 && any)
         rc = quarantine_check_room(f->folder, QUARANTINE_MAX, QUARANTINE_FREE_MIN, err);
+    f->room_min = QUARANTINE_FREE_MIN;
     if (rc == 0 && any)
         rc = fetch_all(f, err);
+    f->room_min = 0;
     if (rc == 0 && any)
         rc = read_staging(f, err);
     if (rc == 0 && any)
@@ -506,12 +521,8 @@ int quarantine_fetch(const struct paths *paths, const char *folder, const char *
     if (rc == 0)
         rc = fetch(&f, &why);
     file_remove_tree(f.staging, NULL);
-    for (size_t i = 0; i < f.count; i++) {
-        free(f.offered[i].theirs);
-        free(f.offered[i].ours);
-        free(f.offered[i].commit);
-        free(f.offered[i].old);
-    }
+    for (size_t i = 0; i < f.count; i++)
+        offered_finish(&f.offered[i]);
     free(f.offered);
     quarantine_free_refs(f.have, f.have_count);
     free(f.program);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/spawn.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -18,7 +19,8 @@
 
 #define OWN_ARGS_MAX   24
 #define OWN_LIMIT_S    120
-#define OWN_OUT_MAX    (4 * 1024 * 1024)
+#define OWN_OUT_MAX    (16 * 1024 * 1024)
+#define ROOM_NS        500000000 /* between two looks at a disk */
 #define LINE_MAX_BYTES 2048
 #define TAIL_BYTES     4096
 
@@ -32,7 +34,8 @@ struct output {
     char tail[TAIL_BYTES];     /* all of stderr, for the kind of failure */
     size_t tail_len;
     struct buf out;
-    int64_t heard_ns;
+    bool cut; /* there was more than out may have */
+    int64_t heard_ns, room_ns;
     uint64_t objects; /* of a pack that comes, as its head says */
 };
 
@@ -136,15 +139,33 @@ static bool drain(int fd, struct output *output, bool is_err, const struct git_r
     output->heard_ns = units_monotonic_ns();
     if (is_err)
         take_stderr(output, chunk, (size_t)n, run);
-    else if (buf_room(&output->out) > 0)
-        buf_append(&output->out, chunk,
-                   (size_t)n < buf_room(&output->out) ? (size_t)n : buf_room(&output->out), NULL);
+    else {
+        size_t room = buf_room(&output->out);
+        output->cut |= (size_t)n > room;
+        buf_append(&output->out, chunk, (size_t)n < room ? (size_t)n : room, NULL);
+    }
     return true;
 }
 
+/* Whether the disk that it writes to has enough left for everybody else. */
+static int check_room(const struct git_run *run, struct output *output, int64_t now, struct error **err)
+{
+    char size[UNITS_SIZE_MAX];
+    uint64_t left;
+
+    if (!run->room_of || now - output->room_ns < ROOM_NS)
+        return 0;
+    output->room_ns = now;
+    if (file_free_space(run->room_of, &left, NULL) < 0 || left >= run->room_min)
+        return 0;
+    int rc = error_set(err, ERROR_NO_SPACE, "%s was ended: only %s are free where '%s' lies", run->what,
+                       units_format_size(left, size), run->room_of);
+    error_hint(err, "make room on that disk, then try again");
+    return rc;
+}
+
 /* Whether it must be ended now. */
-static int check_limits(const struct git_run *run, const struct output *output, int64_t started,
-                        struct error **err)
+static int check_limits(const struct git_run *run, struct output *output, int64_t started, struct error **err)
 {
     int64_t now = units_monotonic_ns();
 
@@ -157,7 +178,7 @@ static int check_limits(const struct git_run *run, const struct output *output, 
         return error_set(err, ERROR_TIMED_OUT, "%s took longer than %u s", run->what, run->limit_s);
     if (run->quiet_limit_s && now - output->heard_ns > (int64_t)run->quiet_limit_s * 1000000000)
         return error_set(err, ERROR_TIMED_OUT, "%s said nothing for %u s", run->what, run->quiet_limit_s);
-    return 0;
+    return check_room(run, output, now, err);
 }
 
 /* Follows both pipes until the command has closed them, or until a limit. */
@@ -168,7 +189,7 @@ static int follow(const struct git_run *run, int out_fd, int err_fd, struct outp
     int64_t started = units_monotonic_ns();
 
     output->heard_ns = started;
-    while (polls[0].fd >= 0 || polls[1].fd >= 0) {
+    while ((polls[0].fd >= 0 || polls[1].fd >= 0) && !(run->whole && output->cut)) {
         int rc = check_limits(run, output, started, err);
         if (rc < 0)
             return rc;
@@ -179,6 +200,8 @@ static int follow(const struct git_run *run, int out_fd, int err_fd, struct outp
                 polls[i].fd = -1;
     }
     line_done(output, run);
+    if (run->whole && output->cut)
+        return error_set(err, ERROR_LIMIT, "%s says more than %zu bytes", run->what, run->out_limit);
     return 0;
 }
 
@@ -325,7 +348,8 @@ int git_own(const char *folder, const char *const *args, const char *input, char
                           .input = input,
                           .what = "git on what came out of the machine",
                           .limit_s = OWN_LIMIT_S,
-                          .out_limit = OWN_OUT_MAX};
+                          .out_limit = OWN_OUT_MAX,
+                          .whole = ret_out != NULL};
     return git_run(&run, ret_out, err);
 }
 
@@ -365,4 +389,29 @@ void git_free_list(char **list)
     for (size_t i = 0; list && list[i]; i++)
         free(list[i]);
     free(list);
+}
+
+void git_leave_repository(void)
+{
+    static const char *const names[] = {"GIT_DIR",
+                                        "GIT_WORK_TREE",
+                                        "GIT_IMPLICIT_WORK_TREE",
+                                        "GIT_INDEX_FILE",
+                                        "GIT_OBJECT_DIRECTORY",
+                                        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                                        "GIT_COMMON_DIR",
+                                        "GIT_NAMESPACE",
+                                        "GIT_PREFIX",
+                                        "GIT_QUARANTINE_PATH",
+                                        "GIT_GRAFT_FILE",
+                                        "GIT_SHALLOW_FILE",
+                                        "GIT_REPLACE_REF_BASE",
+                                        "GIT_NO_REPLACE_OBJECTS",
+                                        "GIT_CONFIG",
+                                        "GIT_CONFIG_PARAMETERS",
+                                        "GIT_CONFIG_COUNT",
+                                        "GIT_REFLOG_ACTION",
+                                        "GIT_PROTOCOL"};
+    for (size_t i = 0; i < countof(names); i++)
+        unsetenv(names[i]);
 }

@@ -18,6 +18,7 @@
 #define QUARANTINE_MAX      (16ULL << 30)
 #define QUARANTINE_FREE_MIN (2ULL << 30)
 #define FETCH_REFS_MAX      5000
+#define QUARANTINE_REFS_MAX 20000 /* what was pushed stays when a machine drops it, up to so many */
 #define FETCH_LIST_MAX      (2 * 1024 * 1024) /* bytes of the list of refs */
 #define FETCH_ALONE_MAX     64 /* refs that are tried one by one after all of them together failed */
 

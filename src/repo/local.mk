@@ -1,6 +1,6 @@
 noinst_LIBRARIES += librepo.a
 librepo_a_SOURCES = %D%/repo.h %D%/git.h %D%/git.c %D%/source.c %D%/mirror.c %D%/push.c %D%/limits.h \
-	%D%/quarantine.h %D%/quarantine.c %D%/fetch_out.c %D%/land.h %D%/land.c %D%/known.h %D%/known.c %D%/send.h %D%/send.c
+	%D%/quarantine.h %D%/quarantine.c %D%/fetch_out.c %D%/offers.h %D%/offers.c %D%/land.h %D%/land.c %D%/known.h %D%/known.c %D%/send.h %D%/send.c
 librepo_a_CFLAGS = $(AM_CFLAGS) $(CRYPTO_CFLAGS)
 pkglibexec_PROGRAMS += hutch-git
 hutch_git_SOURCES = %D%/git_main.c %D%/limits.h

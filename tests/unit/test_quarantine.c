@@ -123,6 +123,24 @@ static void a_full_one_takes_no_more(void **state)
 }
 
 /* A repository that claims the objects of another one: hutch-git opens its own folders and no other. */
+/* A transfer ends while there is still room for all else, and half an answer of git is none. */
+static void a_command_has_its_limits(void **state)
+{
+    const char *const waits[] = {"sleep", "60", NULL}, *const says[] = {"seq", "100000", NULL};
+    struct git_run run = {.argv = waits, .keep = -1, .what = "it", .room_of = "/tmp", .room_min = UINT64_MAX};
+    auto(error) struct error *err = NULL;
+    autofree char *out = NULL;
+
+    assert_int_equal(git_run(&run, NULL, &err), -ERROR_NO_SPACE);
+    assert_non_null(strstr(err->message, "it was ended: only "));
+    error_free(steal(&err));
+    run = (struct git_run){.argv = says, .keep = -1, .what = "it", .out_limit = 1000, .whole = true};
+    assert_int_equal(git_run(&run, &out, &err), -ERROR_LIMIT);
+    run.whole = false;
+    assert_int_equal(git_run(&run, &out, NULL), 0);
+    assert_int_equal(strlen(out), 1000);
+}
+
 static void confined_to_its_folders(void **state)
 {
     struct paths *paths = NULL;
@@ -157,6 +175,7 @@ int main(void)
         TEST(names_that_cannot_be_named_cost_themselves),
         TEST(sha256_is_its_own_format),
         TEST(a_full_one_takes_no_more),
+        TEST(a_command_has_its_limits),
         TEST(confined_to_its_folders),
     };
     return cmocka_run_group_tests(tests, rig_make, rig_remove);

@@ -1,6 +1,8 @@
 /* What a hostile machine tries on the way out of it: cases of the threat catalogue carry their id. */
 #include "quarantine_rig.h"
 
+#include <time.h>
+
 #define LONG_LINE (1024 * 1024)
 
 /* ---- what a hostile one tries ---- */
@@ -297,6 +299,67 @@ static void a_killed_one_leaves_it_as_it_was(void **state)
     quarantine_news_finish(&news);
 }
 
+/* Names that cannot be together, and names that come twice, cost themselves: not all that the machine has. */
+static void advertise(int fd, void *user)
+{
+    static const char *const names[] = {"a", "a/b", "new", "new", "new/below", "z"};
+
+    for (size_t i = 0; i < countof(names); i++) {
+        char line[256];
+        int len = snprintf(line, sizeof(line), "%s refs/heads/%s%cside-band-64k ofs-delta\n",
+                           (const char *)user, names[i], '\0');
+        send_packet(fd, 0, line, (size_t)len);
+    }
+    send_text(fd, "0000");
+    wait_for_done(fd);
+}
+
+static void a_list_that_contradicts_itself(void **state)
+{
+    struct quarantine_news news;
+    auto(error) struct error *err = NULL;
+
+    rig_run("cd work; git push -q origin HEAD:a");
+    rig_fetch(&news);
+    quarantine_news_finish(&news);
+    autofree char *tip = rig_sh("git -C work rev-parse HEAD");
+    struct end end = {.lie = advertise, .user = tip};
+    if (rig_fetch_from(&end, NULL, &news, &err) < 0)
+        fail_msg("%s", err->message);
+    assert_int_equal(news.change_count, 2);
+    assert_non_null(rig_find(&news, "refs/guest/heads/new"));
+    assert_non_null(rig_find(&news, "refs/guest/heads/z"));
+    assert_int_equal(news.skip_count, 3);
+    quarantine_news_finish(&news);
+}
+
+/* Thousands of names, all others than before: no work that grows with their square. */
+static void other_names_each_time(void **state)
+{
+    struct quarantine_news news;
+    struct timespec from, to;
+
+    rig_run("t=$(git -C work rev-parse HEAD); (echo '# pack-refs with: peeled fully-peeled sorted ';"
+            "seq -f \"$t refs/guest/heads/o%06.0f\" 4000) >q/app.git/packed-refs;"
+            "(echo '# pack-refs with: peeled fully-peeled sorted ';"
+            "seq -f \"$t refs/heads/n%06.0f\" 4000) >bare.git/packed-refs");
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    rig_fetch(&news);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+    assert_true(to.tv_sec - from.tv_sec < 20);
+    assert_int_equal(news.change_count, 4000);
+    quarantine_news_finish(&news);
+
+    rig_run("t=$(git -C work rev-parse HEAD); rm -rf q/app.git/refs/guest;"
+            "(echo '# pack-refs with: peeled fully-peeled sorted ';"
+            "seq -f \"$t refs/guest/heads/o%06.0f\" 19999) >q/app.git/packed-refs");
+    rig_fetch(&news);
+    assert_int_equal(news.change_count, 1);
+    assert_int_equal(news.skip_count, FETCH_ALONE_MAX); /* that many are named */
+    assert_string_equal(news.skips[0].why, "the quarantine has 20000 branches and tags already");
+    quarantine_news_finish(&news);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, rig_fresh)
@@ -309,6 +372,8 @@ int main(void)
         TEST(G07_words_of_the_machine_are_made_safe),
         TEST(G09_escapes_in_commits_and_names),
         TEST(a_killed_one_leaves_it_as_it_was),
+        TEST(a_list_that_contradicts_itself),
+        TEST(other_names_each_time),
     };
     return cmocka_run_group_tests(tests, rig_make, rig_remove);
 }
