@@ -42,7 +42,8 @@ static int user_git(const struct land *land, const char *const *args, bool hooks
                           .cancel = land->cancel,
                           .limit_s = quiet_s ? 0 : SHORT_S,
                           .quiet_limit_s = quiet_s,
-                          .out_limit = OUT_MAX};
+                          .out_limit = OUT_MAX,
+                          .whole = ret_out != NULL};
     int rc = git_run(&run, ret_out, err);
     git_free_list(env);
     return rc;
@@ -87,6 +88,22 @@ static int check_name(const struct land *land, struct error **err)
     autofree char *safe = text_safe(land->branch);
     int rc = error_set(err, ERROR_INVALID, "'%.200s' cannot be the name of a branch", safe);
     error_hint(err, "letters, digits, . _ / and -; choose one with --as NAME");
+    return rc;
+}
+
+/* It is no other name of another branch, which would move instead of it. */
+static int check_direct(const struct land *land, struct error **err)
+{
+    autofree char *ref = branch_ref(land);
+    const char *args[] = {"symbolic-ref", "-q", ref, NULL};
+    autofree char *target = ask(land, args);
+
+    if (!target)
+        return 0;
+    autofree char *safe = text_safe(target);
+    int rc = error_set(err, ERROR_STATE, "the branch '%s' of '%s' is another name of '%s'", land->branch,
+                       land->repository, safe);
+    error_hint(err, "land it as another branch with --as NAME");
     return rc;
 }
 
@@ -142,6 +159,8 @@ int land_check(const struct land *land, struct error **err)
     int rc = check_format(land, err);
     if (rc == 0)
         rc = check_name(land, err);
+    if (rc == 0)
+        rc = check_direct(land, err);
     if (rc == 0)
         rc = check_free(land, err);
     if (rc < 0)
@@ -214,8 +233,8 @@ int land_branch(const struct land *land, repo_progress_fn progress, void *user, 
     /* 40 or 64 zeros: it must not have come into being meanwhile */
     autofree char *none = xstrdup(land->commit);
     memset(none, '0', strlen(none));
-    const char *args[] = {"update-ref", "--create-reflog", "-m", "hutch: land", ref,
-                          land->commit, old ? old : none,  NULL};
+    const char *args[] = {"update-ref", "--no-deref", "--create-reflog", "-m", "hutch: land",
+                          ref,          land->commit, old ? old : none,  NULL};
     return user_git(land, args, false, 0, NULL, NULL, NULL, err);
 }
 

@@ -106,6 +106,22 @@ static void never_what_is_checked_out(void **state)
     assert_error(land_branch(&land, NULL, NULL, &err), ERROR_STATE, "checked out");
 }
 
+/* A branch that is another name of the one that is checked out would move that, under the work tree. */
+static void never_through_another_name(void **state)
+{
+    autofree char *tip = world_push(state, "fix");
+    autofree char *user = world_path(state, "user");
+    autofree char *quarantine = world_path(state, "quarantine.git");
+    autofree char *before = fingerprint(state);
+    struct land land = land_of(user, quarantine, tip, "alias");
+
+    run("git -C user -c core.hooksPath= symbolic-ref refs/heads/alias refs/heads/main");
+    land.fast_forward = true;
+    assert_error(land_branch(&land, NULL, NULL, &err), ERROR_STATE, "another name of 'refs/heads/main'");
+    autofree char *after = fingerprint(state);
+    assert_string_equal(before, after);
+}
+
 static void names_and_places(void **state)
 {
     static const char *const bad[] = {"",   "-x", "a..b", "a b",   "a.lock", "HEAD",
@@ -209,6 +225,7 @@ int main(void)
         land_test(a_new_branch),
         land_test(a_branch_moves_only_forward),
         land_test(never_what_is_checked_out),
+        land_test(never_through_another_name),
         land_test(names_and_places),
         land_test(hostile_objects),
         land_test(pushed_on),
