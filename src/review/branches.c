@@ -9,6 +9,7 @@
 
 #define COUNTED_MAX 200 /* branches whose own commits are counted */
 #define NAMES_SHOWN 8
+#define REFS_MAX    1000000 /* looked at; the lists that are shown are shorter */
 
 /* Where refs lie, in the order of the list and of a search by name. */
 static const struct place {
@@ -65,7 +66,7 @@ static void add(struct found_list *list, const char *ref, const git_oid *id)
 {
     const struct place *place = place_of(ref);
 
-    if (!place || list->count >= REVIEW_BRANCHES_MAX)
+    if (!place || list->count >= REFS_MAX)
         return;
     if (list->count == list->room) {
         list->room = list->room ? list->room * 2 : 32;
@@ -102,16 +103,28 @@ static int read_refs(const char *quarantine, struct found_list *list, struct err
     return 0;
 }
 
-/* One row; NULL for a ref whose commit cannot be read. */
+/* A ref whose commit cannot be read: it is there, with the reason. */
+static json_t *show_unread(const struct found *found, const struct error *why)
+{
+    char hex[GIT_OID_HEXSZ + 1];
+
+    git_oid_tostr(hex, sizeof(hex), &found->id);
+    return json_pack("{s:o, s:s, s:s, s:s, s:n, s:i, s:s, s:s, s:o}", "ref", shown(found->ref, SHOWN_PATH),
+                     "name", found->name, "kind", found->place->kind, "commit", hex, "commits", "time", 0,
+                     "subject", "", "author", "", "unread", shown(why->message, SHOWN_SUBJECT));
+}
+
+/* One row. */
 static json_t *show(struct objects *objects, const struct found *found, bool counted)
 {
     auto(git_commit) git_commit *commit = NULL;
+    auto(error) struct error *why = NULL;
     struct range range = {0};
     char hex[GIT_OID_HEXSZ + 1];
     json_t *commits = json_null();
 
-    if (objects_commit(objects, &found->id, &commit, NULL) < 0)
-        return NULL;
+    if (objects_commit(objects, &found->id, &commit, &why) < 0)
+        return show_unread(found, why);
     git_oid_tostr(hex, sizeof(hex), git_commit_id(commit));
     if (counted && range_find(objects, hex, NULL, &range, NULL) == 0)
         commits = json_integer((json_int_t)range.count);
@@ -134,11 +147,8 @@ int review_branches(const char *quarantine, json_t **ret, struct error **err)
         rc = read_refs(quarantine, &list, err);
     if (rc == 0) {
         json_t *rows = json_array();
-        for (size_t i = 0; i < list.count; i++) {
-            json_t *row = show(objects, &list.items[i], i < COUNTED_MAX);
-            if (row)
-                json_array_append_new(rows, row);
-        }
+        for (size_t i = 0; i < list.count && i < REVIEW_BRANCHES_MAX; i++)
+            json_array_append_new(rows, show(objects, &list.items[i], i < COUNTED_MAX));
         *ret = rows;
     }
     found_finish(&list);
@@ -188,8 +198,12 @@ static const struct found *only_one(struct objects *objects, const struct found_
 
 static const struct found *by_name(const struct found_list *list, const char *name, struct error **err)
 {
+    /* a full ref means that one: a machine may have a branch that is called like it */
     for (size_t i = 0; i < list->count; i++)
-        if (!strcmp(list->items[i].name, name) || !strcmp(list->items[i].ref, name))
+        if (!strcmp(list->items[i].ref, name))
+            return &list->items[i];
+    for (size_t i = 0; i < list->count; i++)
+        if (!strcmp(list->items[i].name, name))
             return &list->items[i];
     autofree char *names = names_of(list);
     if (list->count)

@@ -19,6 +19,7 @@ struct change {
     char *old_path;              /* of a rename, else NULL */
     uint32_t old_mode, new_mode; /* 0: not there */
     git_oid old_id, new_id;
+    bool picked; /* by pick.c, once */
 };
 struct changes {
     struct change *items; /* in git's order of paths */

@@ -65,22 +65,51 @@ int comparison_make_alone(struct objects *objects, const char *hex, struct compa
 
 void comparison_finish(struct comparison *comparison)
 {
+    for (size_t i = 0; comparison->shown && i < comparison->changes.count; i++)
+        free(comparison->shown[i].path);
+    free(steal(&comparison->shown));
     range_finish(&comparison->range);
     changes_finish(&comparison->changes);
 }
 
-struct change *comparison_find(struct comparison *comparison, const char *path)
+static int compare_shown(const void *a, const void *b)
 {
-    for (size_t i = 0; i < comparison->changes.count; i++) {
-        struct change *change = &comparison->changes.items[i];
-        autofree char *safe = NULL;
-        if (!strcmp(change->path, path))
-            return change;
-        safe = text_safe(change->path);
-        if (!strcmp(safe, path))
-            return change;
+    return strcmp(((const struct shown_change *)a)->path, ((const struct shown_change *)b)->path);
+}
+
+static void make_index(struct comparison *comparison)
+{
+    size_t count = comparison->changes.count;
+    struct shown_change *shown = xnewn(struct shown_change, count + 1);
+
+    for (size_t i = 0; i < count; i++)
+        shown[i] = (struct shown_change){text_safe(comparison->changes.items[i].path),
+                                         &comparison->changes.items[i]};
+    qsort(shown, count, sizeof(*shown), compare_shown);
+    comparison->shown = shown;
+}
+
+int comparison_find(struct comparison *comparison, const char *path, struct change **ret_change,
+                    struct error **err)
+{
+    autofree char *safe = text_safe(path);
+    struct shown_change key = {.path = safe}, *hit;
+    size_t count = comparison->changes.count;
+
+    if (!comparison->shown)
+        make_index(comparison);
+    hit = bsearch(&key, comparison->shown, count, sizeof(key), compare_shown);
+    if (!hit)
+        return error_set(err, ERROR_NOT_FOUND, "'%.200s' is no file that is changed there", safe);
+    if ((hit > comparison->shown && !strcmp(hit[-1].path, safe)) ||
+        (hit + 1 < comparison->shown + count && !strcmp(hit[1].path, safe))) {
+        int rc = error_set(err, ERROR_INVALID,
+                           "more than one file is shown as '%.200s': nobody can say which is meant", safe);
+        error_hint(err, "look at all of it, and land the whole branch or have them renamed");
+        return rc;
     }
-    return NULL;
+    *ret_change = hit->change;
+    return 0;
 }
 
 /* One side: a blob of a file or link. A submodule, and what is not there, have none. */

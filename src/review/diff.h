@@ -5,10 +5,16 @@
 #include "review/changes.h"
 #include "review/range.h"
 
+/* A change by its path as it is shown. */
+struct shown_change {
+    char *path;
+    struct change *change;
+};
 /* The commits and what differs between their trees. */
 struct comparison {
     struct range range;
     struct changes changes;
+    struct shown_change *shown; /* the changes by their paths as they are shown; made when needed */
 };
 /* Against the base of range.h, with renames. */
 int comparison_make(struct objects *objects, const char *tip_hex, struct comparison *ret, struct error **err);
@@ -16,8 +22,9 @@ int comparison_make(struct objects *objects, const char *tip_hex, struct compari
 int comparison_make_alone(struct objects *objects, const char *hex, struct comparison *ret,
                           struct error **err);
 void comparison_finish(struct comparison *comparison);
-/* The change at a path (its safe form), or NULL. */
-struct change *comparison_find(struct comparison *comparison, const char *path);
+/* The change at a path as it is shown. ERROR_NOT_FOUND; ERROR_INVALID when more than one is shown like it. */
+int comparison_find(struct comparison *comparison, const char *path, struct change **ret_change,
+                    struct error **err);
 
 /* Compares the contents of a file or link; what is no text or over REVIEW_BLOB_MAX is a patch without hunks.
  * Nothing but the two contents has a say. The blobs live as long as the patch. */

@@ -51,11 +51,14 @@ bool review_link_leads_out(const char *path, const char *target, size_t len)
     return false;
 }
 
-static bool is_allowed(const char *safe, const char *const *allowed)
+/* One that is shown like another file cannot be allowed: nobody can say which was looked at. */
+static bool is_allowed(struct comparison *comparison, const char *safe, const char *const *allowed)
 {
+    struct change *meant;
+
     for (size_t i = 0; allowed && allowed[i]; i++)
         if (!strcmp(allowed[i], safe))
-            return true;
+            return comparison_find(comparison, safe, &meant, NULL) == 0;
     return false;
 }
 
@@ -83,7 +86,7 @@ int review_check_links(const char *quarantine, const char *tip_hex, const char *
             !review_link_leads_out(change->path, git_odb_object_data(blob), git_odb_object_size(blob)))
             continue;
         autofree char *safe = text_safe(change->path);
-        if (!is_allowed(safe, allowed) && ++found)
+        if (!is_allowed(&comparison, safe, allowed) && ++found)
             buf_printf(&names, NULL, "%s'%s'", found > 1 ? ", " : "", safe);
     }
     if (comparison.changes.cut)

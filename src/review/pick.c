@@ -106,17 +106,23 @@ static git_filemode_t filemode(uint32_t mode)
 static int add_pick(struct objects *objects, struct comparison *comparison, const struct review_pick *pick,
                     git_tree_update *updates, size_t *count, struct error **err)
 {
-    struct change *change = comparison_find(comparison, pick->path);
+    struct change *change = NULL;
     git_oid id;
+    int rc = comparison_find(comparison, pick->path, &change, err);
 
-    if (!change)
-        return error_set(err, ERROR_NOT_FOUND, "'%.200s' is no file that is changed there", pick->path);
-    id = change->new_id;
-    if (pick->hunks) {
-        int rc = apply_hunks(objects, change, pick, &id, err);
-        if (rc < 0)
-            return rc;
+    if (rc < 0)
+        return rc;
+    if (change->picked) {
+        rc = error_set(err, ERROR_INVALID, "'%s' is named twice", pick->path);
+        error_hint(err, "name its hunks together: PATH:2,4-6");
+        return rc;
     }
+    change->picked = true;
+    id = change->new_id;
+    if (pick->hunks)
+        rc = apply_hunks(objects, change, pick, &id, err);
+    if (rc < 0)
+        return rc;
     if (change->old_path)
         updates[(*count)++] = (git_tree_update){.action = GIT_TREE_UPDATE_REMOVE, .path = change->old_path};
     if (!change->new_mode)
@@ -154,7 +160,15 @@ static int make_tree(struct objects *objects, struct comparison *comparison, con
     if (rc == 0 && git == 0)
         git = git_tree_create_updated(ret_tree, objects->repo, before, n, updates);
     free(updates);
-    return rc < 0 ? rc : git < 0 ? objects_error(err, git, "cannot put these files together") : 0;
+    if (rc < 0 || git == 0)
+        return rc;
+    /* a file in the place of a folder that is not given up, or below one that is: libgit2 wants all or none
+     */
+    auto(error) struct error *why = NULL;
+    objects_error(&why, git, "these files cannot be put together without others");
+    rc = error_set(err, ERROR_INVALID, "%s", why->message);
+    error_hint(err, "a file and a folder change places in it: land the whole branch");
+    return rc;
 }
 
 /* Appends "Co-authored-by" for the authors of the branch who are not the author of the commit. */

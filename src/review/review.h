@@ -18,11 +18,13 @@
 #define REVIEW_HEX_SIZE     65
 
 /* The branches, tags, work and requests: an array of {"ref", "name", "kind":
- * "branch|tag|work|stash|uncommitted| push|lost", "commit", "commits" (that the mirror has not; null: not
- * counted), "time", "subject", "author"}, branches first. Refs whose commit cannot be read are left out. */
+ * "branch|tag|work|stash|uncommitted|push|lost", "commit", "commits" (that the mirror has not; null: not
+ * counted), "time", "subject", "author"}, branches first, at most REVIEW_BRANCHES_MAX. One whose commit
+ * cannot be read has "unread" with the reason. */
 int review_branches(const char *quarantine, json_t **ret, struct error **err);
-/* What a person means by a name: a branch, "#41", a full ref, a commit's id, or NULL for the only branch that
- * has commits of its own. ERROR_NOT_FOUND and ERROR_USAGE name what there is. ret_name (short, safe), ret_ref
+/* What a person means by a name: a full ref (before anything that is called like it), a branch, "#41", a
+ * commit's id, or NULL for the only branch that has commits of its own. ERROR_NOT_FOUND and ERROR_USAGE name
+ * what there is. ret_name (short, safe), ret_ref
  * ("" for an id): callers free. */
 int review_find(const char *quarantine, const char *name, char **ret_name, char **ret_ref,
                 char ret_hex[REVIEW_HEX_SIZE], struct error **err);

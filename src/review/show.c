@@ -231,16 +231,16 @@ int review_diff(const char *quarantine, const struct review_ask *ask, json_t **r
         return rc;
     struct show show = {
         .objects = objects, .ask = ask, .out = json_array(), .until = now_s() + COUNT_SECONDS};
-    const struct change *only = ask->path ? comparison_find(&comparison, ask->path) : NULL;
+    struct change *only = NULL;
     git_oid_tostr(base, sizeof(base), &comparison.range.base);
     git_oid_tostr(tip, sizeof(tip), &comparison.range.tip);
     json_array_append_new(show.out,
                           json_pack("{s:s?, s:s, s:I, s:b}", "base", comparison.range.has_base ? base : NULL,
                                     "tip", tip, "files", (json_int_t)comparison.changes.count, "cut",
                                     comparison.changes.cut));
-    if (ask->path && !only)
-        rc = error_set(err, ERROR_NOT_FOUND, "'%.200s' is no file that is changed there", ask->path);
-    else
+    if (ask->path)
+        rc = comparison_find(&comparison, ask->path, &only, err);
+    if (rc == 0)
         rc = show_page(&show, &comparison, only, &next, err);
     if (rc == 0 && show.cut)
         json_array_append_new(show.out, json_pack("{s:b}", "cut", 1));
