@@ -55,21 +55,31 @@ static json_t *show_ref(const char *folder, const char *repo, char *line, bool c
     int64_t count = counted ? count_new(folder, line) : -1;
     if (count >= 0)
         json_object_set_new(row, "commits", json_integer(count));
+    else if (counted && !len)
+        json_object_set_new(row, "subject", json_string("(no commit that can be read)"));
     return row;
 }
 
 int git_list_refs(struct job *job, const char *folder, const char *repo, const char *prefix,
                   const json_t *more, struct error **err)
 {
-    const char *args[] = {"for-each-ref", "--count=2000",
-                          "--format=%(objectname) %(creatordate:unix) %(refname) %(contents:subject)", prefix,
-                          NULL};
+    static const char *const formats[] = {
+        "--format=%(objectname) %(creatordate:unix) %(refname) %(contents:subject)",
+        "--format=%(objectname) %(creatordate:unix) %(refname) ", /* one that is many megabytes hides no ref
+                                                                   */
+        "--format=%(objectname)  %(refname) "};                   /* nor does one that is damaged */
+    auto(error) struct error *why = NULL;
     autofree char *out = NULL;
     size_t n = 0;
-    int rc = git_own(folder, args, NULL, &out, err);
+    int rc = -1;
 
+    for (size_t i = 0; i < countof(formats) && rc < 0; i++) {
+        const char *args[] = {"for-each-ref", "--count=2000", formats[i], prefix, NULL};
+        error_free(steal(&why));
+        rc = git_own(folder, args, NULL, &out, &why);
+    }
     if (rc < 0)
-        return rc;
+        return error_move(err, &why);
     char *rest = out;
     for (char *line = strsep(&rest, "\n"); line && n < REFS_SHOWN; line = strsep(&rest, "\n")) {
         json_t *row = show_ref(folder, repo, line, n < COUNTED_MAX);

@@ -45,9 +45,9 @@ static int name_below(const struct known *known, const char *id, const char *pre
     for (size_t i = 0; i < found && rc == 0 && *count < NAMED_MAX; i++) {
         if (known_has(known, refs[i].commit))
             continue;
-        autofree char *name = xasprintf("refs/lost/%s/%s/%s", date, id, refs[i].name + strlen("refs/"));
-        if (!git_ref_ok(name))
-            continue;
+        autofree char *whole = xasprintf("refs/lost/%s/%s/%s", date, id, refs[i].name + strlen("refs/"));
+        autofree char *brief = xasprintf("refs/lost/%s/%s/long/%s", date, id, refs[i].commit);
+        const char *name = git_ref_ok(whole) ? whole : brief; /* its own name would be too long here */
         const struct quarantine_update update = {name, refs[i].commit};
         rc = quarantine_update(folder, &update, 1, err);
         *count += rc == 0;

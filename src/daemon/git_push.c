@@ -136,6 +136,8 @@ static json_t *make_fields(const struct push *push)
     json_object_set_new(fields, "ref", json_string(push->ref));
     json_object_set_new(fields, "old", push->base ? json_string(push->base) : json_null());
     json_object_set_new(fields, "new", json_string(push->tip));
+    if (commit) /* what a tag names: that is what lands */
+        json_object_set_new(fields, "commit", json_string(commit));
     return fields;
 }
 

@@ -311,6 +311,12 @@ static void on_progress(const char *text, uint64_t done, uint64_t total, uint64_
     job_progress(user, "land", done, total, "objects", "%s", text);
 }
 
+json_t *land_commit_of(const json_t *fields)
+{
+    json_t *commit = json_object_get(fields, "commit"); /* requests of older versions have "new" alone */
+    return commit ? commit : json_object_get(fields, "new");
+}
+
 /* The request of the push that was landed as a whole is answered by it. On the loop. */
 static void answer_request(void *user)
 {
@@ -321,7 +327,7 @@ static void answer_request(void *user)
 
     for (size_t i = 0; i < count && !landing->request; i++) {
         auto(json) json_t *fields = json_loads(list[i]->fields, 0, NULL);
-        const char *tip = json_string_value(json_object_get(fields, "new"));
+        const char *tip = json_string_value(land_commit_of(fields));
         const char *repo = json_string_value(json_object_get(fields, "repo"));
         if (!strcmp(list[i]->project, landing->id) && !strcmp(list[i]->verb, PUSH_VERB) && tip && repo &&
             !strcmp(tip, landing->tip) && !strcmp(repo, landing->repo))

@@ -21,6 +21,8 @@ struct land_params {
 };
 /* Checks the body's form. NULL with err. */
 struct land_params *land_params_parse(const char *id, json_t *body, struct error **err);
+/* The commit of a push, from the fields of its request; NULL if it names none. Borrowed. */
+json_t *land_commit_of(const json_t *fields);
 /* ---- loop thread ---- */
 /* Whether a landing answers this request at this moment: it needs no second one. */
 bool land_answers(int64_t request);

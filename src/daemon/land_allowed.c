@@ -107,7 +107,8 @@ static void on_landed(const json_t *result, const struct error *err, void *user)
 
 /* ---- its beginning ---- */
 
-/* Under the name that a branch gets by itself; one that is there from an earlier push moves forward. */
+/* Under the name that a branch gets by itself; one that is there from an earlier push moves forward. What
+ * lands is the commit that was allowed, or nothing. */
 static int begin(struct daemon *daemon, const struct approval_request *request, struct error **err)
 {
     auto(json) json_t *fields = json_loads(request->fields, 0, NULL);
@@ -119,8 +120,9 @@ static int begin(struct daemon *daemon, const struct approval_request *request, 
     autofree char *as = name ? xasprintf("hutch/%s/%s", record.name, name) : NULL;
     autofree char *branch = xasprintf("#%lld", (long long)request->id);
     record_finish(&record);
-    auto(json) json_t *body = json_pack("{s:O?, s:s, s:s?, s:b}", "repo", json_object_get(fields, "repo"),
-                                        "branch", branch, "as", as, "fast_forward", 1);
+    auto(json) json_t *body =
+        json_pack("{s:O?, s:s, s:s?, s:O?, s:b}", "repo", json_object_get(fields, "repo"), "branch", branch,
+                  "as", as, "commit", land_commit_of(fields), "fast_forward", 1);
     struct land_params *params = land_params_parse(request->project, body, err);
     if (!params)
         return -ERROR_INVALID;

@@ -14,6 +14,7 @@
 #include "daemon/quit_client.h"
 #include "daemon/server.h"
 #include "image/image.h"
+#include "repo/git.h"
 
 #include <getopt.h>
 #include <malloc.h>
@@ -110,6 +111,7 @@ static void prepare_process(void)
     mallopt(M_ARENA_MAX, 2);
     mallopt(M_TRIM_THRESHOLD, 256 * 1024);
     umask(077);
+    git_leave_repository();
     signal(SIGPIPE, SIG_IGN);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;

@@ -21,3 +21,7 @@ tests_unit_test_quarantine_LDADD = librepo.a libbase.a $(CRYPTO_LIBS) $(CMOCKA_L
 tests_unit_test_quarantine_hostile_SOURCES = tests/unit/test_quarantine_hostile.c tests/unit/quarantine_rig.c tests/unit/quarantine_rig.h
 tests_unit_test_quarantine_hostile_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_quarantine_hostile_LDADD = librepo.a libbase.a $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+
+# Git out of a machine that means no good, on the fake host.
+dist_check_SCRIPTS += tests/e2e/fake_git_hostile.sh
+TESTS += tests/e2e/fake_git_hostile.sh
