@@ -163,7 +163,8 @@ static int run_log(const struct args *args, struct error **err)
 
 static const struct option_spec log_options[] = {
     {"follow", 'f', NULL, N_("go on with what happens")},
-    {"kind", 0, "K", N_("only this kind: daemon, exec, file, finding, git, lifecycle, or one as exec.end")},
+    {"kind", 0, "K",
+     N_("only this kind: approval, egress, exec, git and others, or one of its own, as egress.deny")},
     {"since", 0, "T", N_("from then on: 2h, 3d, 2026-11-29, 2026-11-29T14:00")},
     {"all", 'a', NULL, N_("all events, not only the last 1000; also of removed projects of that name")},
     {"all-projects", 0, NULL, N_("of every project")},

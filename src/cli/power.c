@@ -160,7 +160,8 @@ static int run_rm(const struct args *args, struct error **err)
 
 static const struct option_spec rm_options[] = {
     {"yes", 'y', NULL, N_("do not ask")},
-    {"discard-work", 0, NULL, N_("discard work in it that exists nowhere else")},
+    {"discard-work", 0, NULL,
+     N_("also with work that exists nowhere else; git ls --lost has it for 30 days")},
     {NULL},
 };
 const struct verb verb_rm = {
