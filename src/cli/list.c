@@ -193,6 +193,8 @@ static void show_guest(const json_t *guest)
     autofree char *os = out_member(guest, "os");
     autofree char *kernel = out_member(guest, "kernel");
     autofree char *phase = out_member(guest, "phase");
+    if (!*os) /* it has not said yet what it is */
+        return;
     autofree char *text = xasprintf(out_word(N_("%s, %s, Linux %s")), phase, os, kernel);
     autofree char *room =
         xasprintf(out_word(N_("%s of %s disk, %s memory free")), free_space, size, available);

@@ -13,7 +13,6 @@
 #define SLICE_MS         500   /* between two looks at whether the machine still runs */
 #define HEALTH_MS        15000 /* of one health call */
 #define POLL_MS          200
-#define CONSOLE_LINES    20
 
 static const struct {
     const char *name, *about;
@@ -26,30 +25,31 @@ static const struct {
     [PHASE_FAILED] = {"failed", "the system did not come up"},
 };
 
-/* The limit in seconds; tests shorten it. */
-static unsigned limit_s(const struct work *work)
+/* When the phase that begins now must be over: each has the whole limit, so that a machine which is slow, and
+ * gets on, is waited for. Tests set the limit. */
+static int64_t phase_deadline(const struct work *work)
 {
     const char *set = getenv("HUTCH_BOOT_LIMIT");
-    uint64_t seconds;
+    uint64_t seconds = work->daemon->kvm ? LIMIT_KVM_S : LIMIT_EMULATED_S;
 
-    if (set && units_parse_number(set, 1, 3600, &seconds, NULL) == 0)
-        return (unsigned)seconds;
-    return work->daemon->kvm ? LIMIT_KVM_S : LIMIT_EMULATED_S;
+    if (set)
+        (void)units_parse_number(set, 1, 3600, &seconds, NULL);
+    return units_monotonic_ns() + (int64_t)seconds * 1000000000;
 }
 
-/* Names the phase and shows the console's end; the machine is left as it is, for a look at it. */
+/* Names the phase and shows the console's last line; the machine is left as it is, for a look at it. */
 static int not_ready(struct work *work, enum guest_phase phase, const char *why, struct error **err)
 {
-    autofree char *tail = machine_console_tail(work->daemon, work->r.id, CONSOLE_LINES);
+    autofree char *tail = machine_console_tail(work->daemon, work->r.id, 1);
     const char *name = work->r.name;
 
     error_free(steal(err));
     error_set(err, ERROR_GUEST, "\"%s\" did not get ready: %s in phase \"%s\"", name, why,
               phases[phase].name);
     return error_hint(err,
-                      "the end of its console:\n%s\nthe machine is left as it is; `hutch stop %s` stops it, "
-                      "`hutch up %s` tries again",
-                      tail ? tail : "(nothing was printed)", name, name);
+                      "its console %s%s%s; the machine is left as it is: `hutch up %s` waits on, after "
+                      "`hutch stop %s` it boots anew",
+                      tail ? "ends in \"" : "shows nothing", tail ? tail : "", tail ? "\"" : "", name, name);
 }
 
 /* Keeps the guest's last word for `show`. */
@@ -103,9 +103,10 @@ static int wait_hello(struct work *work, int64_t deadline, struct error **err)
 }
 
 /* Follows the guest's phase to the end. */
-static int wait_ready(struct work *work, int64_t deadline, struct error **err)
+static int wait_ready(struct work *work, struct error **err)
 {
     enum guest_phase phase = PHASE_AGENT;
+    int64_t deadline = phase_deadline(work);
 
     job_progress(work->job, phases[phase].name, 0, 0, NULL, "%s", phases[phase].about);
     for (;;) {
@@ -115,9 +116,11 @@ static int wait_ready(struct work *work, int64_t deadline, struct error **err)
 
         if (rc == 0 && item.u.health.phase < countof(phases)) {
             keep_health(work, &item.u.health);
-            if (item.u.health.phase != phase)
+            if (item.u.health.phase != phase) {
                 job_progress(work->job, phases[item.u.health.phase].name, 0, 0, NULL, "%s",
                              phases[item.u.health.phase].about);
+                deadline = phase_deadline(work);
+            }
             phase = (enum guest_phase)item.u.health.phase;
             if (phase == PHASE_READY && item.u.health.failed_units[0])
                 job_warn(work->job, "these units failed: %s", item.u.health.failed_units);
@@ -139,11 +142,10 @@ static int wait_ready(struct work *work, int64_t deadline, struct error **err)
 
 int boot_wait(struct work *work, struct error **err)
 {
-    int64_t deadline = units_monotonic_ns() + (int64_t)limit_s(work) * 1000000000;
     int rc;
 
     job_progress(work->job, phases[PHASE_KERNEL].name, 0, 0, NULL, "%s%s", phases[PHASE_KERNEL].about,
                  work->daemon->kvm ? "" : " (EMULATED: 10 to 30 times slower)");
-    rc = wait_hello(work, deadline, err);
-    return rc < 0 ? rc : wait_ready(work, deadline, err);
+    rc = wait_hello(work, phase_deadline(work), err);
+    return rc < 0 ? rc : wait_ready(work, err);
 }

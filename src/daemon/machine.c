@@ -334,6 +334,27 @@ int machine_drop_image(struct work *work, struct error **err)
 
 /* ---- the guest ---- */
 
+/* Takes out what only moves or colours a terminal: CSI sequences, strings up to BEL or ST. The new length. */
+static size_t drop_sequences(char *bytes, size_t len)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (bytes[i] != '\033' || i + 1 == len) {
+            bytes[kept++] = bytes[i];
+            continue;
+        }
+        char kind = bytes[++i];
+        if (kind == '[')
+            while (i + 1 < len && (bytes[++i] < '@' || bytes[i] > '~'))
+                ;
+        else if (kind && strchr("]PX^_", kind))
+            while (i + 1 < len && bytes[++i] != '\a' && !(bytes[i] == '\\' && bytes[i - 1] == '\033'))
+                ;
+    }
+    return kept;
+}
+
 char *machine_console_tail(const struct daemon *daemon, const char *id, size_t lines)
 {
     autofree char *path = daemon_project_path(daemon, id, "console.log"),
@@ -348,6 +369,8 @@ char *machine_console_tail(const struct daemon *daemon, const char *id, size_t l
         return NULL;
     len = pread(fd, raw, CONSOLE_TAIL_BYTES,
                 st.st_size > CONSOLE_TAIL_BYTES ? st.st_size - CONSOLE_TAIL_BYTES : 0);
+    if (len > 0)
+        len = (ssize_t)drop_sequences(raw, (size_t)len);
     while (len > 0 && strchr("\r\n ", raw[len - 1]))
         len--;
     if (len <= 0)

@@ -104,6 +104,8 @@ stop_daemon
 start_daemon HUTCH_FAKE_GUEST="$home/mute/hutch-guest" HUTCH_BOOT_LIMIT=3
 out=$(api POST /v1/projects -d "{\"name\":\"six\",\"memory\":268435456,\"cpus\":1,\"repos\":[\"$home/code\"]}")
 like "a boot that does not end" 'did not get ready' "$(last <<<"$out" | jq -r .error.message)"
+is "  its hint is one line, and says what its console shows" 1 \
+    "$(last <<<"$out" | jq -r .error.hint | grep -c '^its console')"
 is "  is what was told of, to its end" kernel "$(jq -r '.phase // empty' <<<"$out" | last)"
 is "  and nothing of the repository" "" "$(jq -r '.phase // empty' <<<"$out" | grep -x repos)"
 ok "  which was fetched meanwhile" [ -n "$(find "$home/cache" -name HEAD | head -1)" ]
