@@ -133,7 +133,9 @@ static int connect_service(const char *service, const char *name, const char *re
         refresh(name);
     if (fd_write_all(1, "\n", 1, NULL))
         return 1;
-    execlp("git", "git", "-c", safe, "-c", hooks, service + strlen("git-"), repository, (char *)NULL);
+    /* the hook refuses a deletion, in words of ours: git would name a setting */
+    execlp("git", "git", "-c", safe, "-c", hooks, "-c", "receive.denyDeleteCurrent=ignore",
+           service + strlen("git-"), repository, (char *)NULL);
     fprintf(stderr, "git-remote-hutch: cannot run git: %s\n", strerror(errno));
     return 1;
 }

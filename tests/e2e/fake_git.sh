@@ -29,6 +29,8 @@ like "a forced push is taken" 'waiting for review as #1' "$out"
 out=$(in_tree push origin :fix)
 like "a deletion is refused, with the reason" "remote: hutch: 'refs/heads/fix' stays: a person reviews" "$out"
 like "  as git says it" 'remote rejected.*fix' "$out"
+out=$(in_tree push origin :main)
+like "  also of the branch that HEAD names" "'refs/heads/main' stays: a person reviews" "$out"
 out=$(in_tree push origin HEAD:refs/odd/x)
 like "neither branch nor tag: refused" 'neither a branch nor a tag' "$out"
 out=$(in_tree tag v1 && in_tree push origin v1)
