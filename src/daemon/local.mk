@@ -12,7 +12,7 @@ libdaemon_a_SOURCES = \
 	%D%/rules.c %D%/rules.h \
 	%D%/server.c %D%/server.h %D%/show.c %D%/show.h %D%/state.c %D%/state.h %D%/state_rows.c \
 	%D%/state_requests.c %D%/state_requests.h %D%/state_store.h %D%/state_snapshots.c %D%/state_snapshots.h %D%/layers.c %D%/layers.h %D%/snapshot.c %D%/snapshot.h %D%/snapshot_show.c %D%/snapshot_plan.c %D%/restore.c %D%/merge.c %D%/routes_snapshot.c %D%/diff.c %D%/diff.h %D%/routes_diff.c %D%/steps.def %D%/up.c %D%/way.c %D%/way.h %D%/way_log.c \
-	%D%/way_internal.h %D%/way_guest.c %D%/way_policy.c %D%/way_proxy.c %D%/way_rules.c %D%/way_ports.c %D%/way_past.c %D%/past.c %D%/past.h %D%/way_show.c %D%/work.c %D%/work.h
+	%D%/way_internal.h %D%/way_guest.c %D%/way_budget.c %D%/way_policy.c %D%/way_proxy.c %D%/way_rules.c %D%/way_ports.c %D%/way_past.c %D%/past.c %D%/past.h %D%/way_show.c %D%/work.c %D%/work.h
 DAEMON_CFLAGS = $(UV_CFLAGS) $(NGHTTP2_CFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBVIRT_CFLAGS) $(CRYPTO_CFLAGS)
 libdaemon_a_CFLAGS = $(AM_CFLAGS) $(DAEMON_CFLAGS)
 DAEMON_LIBS = libdaemon.a libapproval.a libguestlink.a libegress.a libpolicy.a librepo.a libreview.a libdiff.a libimage.a libvm.a libjournal.a libconf.a libwire.a libbase.a $(WIRE_LIBS) \

@@ -101,6 +101,9 @@ static const char *const migrations[] = {
     "INSERT INTO layers (project, number, parent, frozen, bytes) SELECT id, 0, NULL, 0, 0 FROM projects;",
     /* the request whose question it is a line of */
     "ALTER TABLE requests ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;",
+    /* what the last hour used of the budget, as budget_write says it */
+    "CREATE TABLE budgets (project TEXT PRIMARY KEY REFERENCES projects(id) ON DELETE CASCADE, counters TEXT "
+    "NOT NULL) STRICT;",
 };
 
 int state_fail(struct state *state, struct error **err)

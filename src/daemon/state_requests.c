@@ -418,3 +418,41 @@ int state_grants_load(struct state *state, void (*fn)(const struct grant *grant,
     pthread_mutex_unlock(&state->lock);
     return code;
 }
+
+/* ---- budgets ---- */
+
+int state_budget_save(struct state *state, const char *project, const char *text, struct error **err)
+{
+    int rc = -ERROR_IO;
+
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt = state_prepare(state,
+                                       "INSERT INTO budgets (project, counters) SELECT id, ?2 FROM projects "
+                                       "WHERE id = ?1 ON CONFLICT (project) DO UPDATE SET "
+                                       "counters = excluded.counters",
+                                       err);
+    if (stmt) {
+        bind_text(stmt, 1, project);
+        bind_text(stmt, 2, text);
+        rc = state_finish_stmt(state, stmt, err);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return rc;
+}
+
+int state_budget_load(struct state *state, const char *project, char **ret_text, struct error **err)
+{
+    int rc = -ERROR_IO;
+
+    pthread_mutex_lock(&state->lock);
+    sqlite3_stmt *stmt = state_prepare(state, "SELECT counters FROM budgets WHERE project = ?", err);
+    if (stmt) {
+        bind_text(stmt, 1, project);
+        int step = sqlite3_step(stmt);
+        *ret_text = step == SQLITE_ROW ? column_text(stmt, 0) : NULL;
+        rc = step == SQLITE_ROW || step == SQLITE_DONE ? 0 : state_fail(state, err);
+        sqlite3_finalize(stmt);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return rc;
+}

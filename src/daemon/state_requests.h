@@ -28,6 +28,10 @@ int state_grant_delete(struct state *state, uint64_t id, struct error **err);
 int state_grants_load(struct state *state, void (*fn)(const struct grant *grant, void *user), void *user,
                       struct error **err);
 
+/* The counters of a project's budget, as text. ret_text: NULL if there are none; the caller's. */
+int state_budget_save(struct state *state, const char *project, const char *text, struct error **err);
+int state_budget_load(struct state *state, const char *project, char **ret_text, struct error **err);
+
 /* How requests of one verb and tier were answered. */
 struct request_stats {
     char verb[16];

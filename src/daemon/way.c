@@ -45,8 +45,10 @@ struct flows *way_now(struct way *way)
 
 void way_plan(struct way *way)
 {
-    int64_t ms = flows_tick(way_now(way));
+    int64_t ms = flows_tick(way_now(way)), keep = way_budget_tick(way);
 
+    if (keep >= 0 && (ms < 0 || keep < ms))
+        ms = keep;
     if (ms >= 0)
         uv_timer_start(&way->tick, on_tick, (uint64_t)ms, 0);
 }
@@ -299,6 +301,7 @@ struct way *way_get(struct daemon *daemon, const char *id)
     way->daemon = daemon;
     snprintf(way->id, sizeof(way->id), "%s", id);
     way->flows = flows_create(id, &way_ops, way);
+    way_budget_load(way);
     uv_timer_init(&daemon->loop, &way->tick);
     way->tick.data = way;
     way->next = ways->first;
@@ -321,6 +324,7 @@ static void drop_way(struct way *way)
         at = &(*at)->next;
     way->guest = NULL;
     way_guest_drop(way);
+    way_budget_save(way);
     flows_destroy(way_now(way));
     *at = way->next;
     policy_unref(way->policy);

@@ -50,7 +50,17 @@ struct way {
     size_t guest_host_count;
     struct guest_ask *guest_ask; /* or NULL */
     char *notice;                /* why its presets give nothing, or NULL */
+    uint64_t kept;               /* the change of its budget that is in state.db */
+    int64_t kept_ms;             /* since when, monotonic */
 };
+
+/* ---- way_budget.c ---- */
+/* What hutchd before wrote; flows were just made. */
+void way_budget_load(struct way *way);
+/* Writes what has changed. */
+void way_budget_save(struct way *way);
+/* The same, once a second: ms until it wants to be called again, -1: at the next change. */
+int64_t way_budget_tick(struct way *way);
 
 /* ---- way_rules.c ---- */
 /* Reads presets, rules.ini and projects/NAME.ini and compiles them (rules.h). Sets way->notice. */

@@ -1,7 +1,10 @@
 #include "policy/budget.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BUCKET_SECONDS 300
@@ -36,6 +39,7 @@ struct budget {
     size_t count;
     struct window total, names;
     struct raise total_raise;
+    uint64_t changes;
 };
 
 /* Buckets begin at 1: 0 is one that was never filled. */
@@ -162,6 +166,7 @@ bool budget_admit(struct budget *budget, const struct host *host, int64_t now)
         window_add(&budget->names, 1, now);
     name->admitted = true;
     name->seen = bucket_of(now);
+    budget->changes++;
     return true;
 }
 
@@ -195,6 +200,7 @@ uint64_t budget_take(struct budget *budget, const struct host *host, uint64_t wa
     uint64_t room = budget_room(budget, host, limits, now);
     uint64_t granted = want < room ? want : room;
     name->seen = bucket_of(now);
+    budget->changes++;
     window_add(&name->up, granted, now);
     if (limits->total)
         window_add(&budget->total, granted, now);
@@ -205,6 +211,7 @@ void budget_give_back(struct budget *budget, const struct host *host, uint64_t b
                       const struct budget_limits *limits, int64_t taken)
 {
     struct name *name = find(budget, host);
+    budget->changes++;
     if (name)
         window_take(&name->up, bytes, taken);
     if (limits->total)
@@ -226,6 +233,7 @@ void budget_raise(struct budget *budget, const struct host *host, uint64_t bytes
     if (!name)
         return;
     name->seen = bucket_of(now);
+    budget->changes++;
     raise_add(&name->raise, bytes, now);
     if (limits->total)
         raise_add(&budget->total_raise, bytes, now);
@@ -243,4 +251,111 @@ uint64_t budget_name_bytes(const struct budget *budget, const struct host *host,
 {
     const struct name *name = find(budget, host);
     return name ? window_sum(&name->up, now) : 0;
+}
+
+/* ---- as text: a line for each bucket, for each name, for each thing that was added to a limit ---- */
+
+uint64_t budget_changes(const struct budget *budget)
+{
+    return budget->changes;
+}
+
+static void write_window(struct buf *out, const char *what, const struct window *window, int64_t now)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        if (is_recent(window->buckets[i].id, now) && window->buckets[i].sum)
+            buf_printf(out, NULL, "%s %" PRId64 " %" PRIu64 "\n", what, window->buckets[i].id,
+                       window->buckets[i].sum);
+}
+
+static void write_raise(struct buf *out, const char *what, const struct raise *raise, int64_t now)
+{
+    if (now < raise->until)
+        buf_printf(out, NULL, "%s %" PRId64 " %" PRIu64 "\n", what, raise->until, raise->bytes);
+}
+
+char *budget_write(const struct budget *budget, int64_t now)
+{
+    struct buf out;
+
+    buf_init(&out, 0);
+    write_window(&out, "total", &budget->total, now);
+    write_window(&out, "names", &budget->names, now);
+    write_raise(&out, "more", &budget->total_raise, now);
+    for (size_t i = 0; i < HEADS; i++)
+        for (const struct name *name = budget->heads[i]; name; name = name->next) {
+            if (!is_recent(name->seen, now) && now >= name->raise.until)
+                continue;
+            buf_printf(&out, NULL, "host %" PRId64 " %d %s\n", name->seen, name->admitted, name->host);
+            write_window(&out, "up", &name->up, now);
+            write_raise(&out, "up-more", &name->raise, now);
+        }
+    return buf_take_string(&out);
+}
+
+/* Buckets that no clock can have filled by now are none of ours. */
+static bool set_bucket(struct window *window, int64_t id, uint64_t sum, int64_t now)
+{
+    if (!window || id < 1 || id > bucket_of(now) + BUCKETS)
+        return false;
+    window->buckets[id % BUCKETS] = (struct bucket){.id = id, .sum = sum};
+    return true;
+}
+
+static bool set_raise(struct raise *raise, int64_t until, uint64_t bytes, int64_t now)
+{
+    if (!raise || until > now + (int64_t)(BUCKETS + 1) * BUCKET_SECONDS)
+        return false;
+    *raise = (struct raise){.bytes = bytes, .until = until};
+    return true;
+}
+
+/* One line; *at: the name that the lines are about, NULL at first. */
+static bool read_line(struct budget *budget, const char *line, struct name **at, int64_t now)
+{
+    char what[8];
+    int64_t number;
+    uint64_t value;
+    struct host host;
+
+    if (sscanf(line, "%7s %" SCNd64 " %" SCNu64, what, &number, &value) != 3)
+        return false;
+    if (!strcmp(what, "total"))
+        return set_bucket(&budget->total, number, value, now);
+    if (!strcmp(what, "names"))
+        return set_bucket(&budget->names, number, value, now);
+    if (!strcmp(what, "more"))
+        return set_raise(&budget->total_raise, number, value, now);
+    if (!strcmp(what, "up"))
+        return set_bucket(*at ? &(*at)->up : NULL, number, value, now);
+    if (!strcmp(what, "up-more"))
+        return set_raise(*at ? &(*at)->raise : NULL, number, value, now);
+    const char *word = strrchr(line, ' ') + 1;
+    autofree char *name = xasprintf(strchr(word, ':') && *word != '[' ? "[%s]" : "%s", word);
+    if (strcmp(what, "host") != 0 || host_parse(name, strlen(name), HOST_REQUEST, &host, NULL) < 0)
+        return false;
+    *at = find_or_add(budget, &host, now);
+    if (*at) {
+        (*at)->seen = number;
+        (*at)->admitted = value != 0;
+    }
+    return *at != NULL;
+}
+
+int budget_read(struct budget *budget, const char *text, int64_t now, struct error **err)
+{
+    struct name *at = NULL;
+
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        autofree char *line = xstrndup(text, len);
+
+        if (!text[len] || !read_line(budget, line, &at, now)) {
+            window_add(&budget->total, BUDGET_TOTAL_BYTES, now);
+            window_add(&budget->names, BUDGET_NAMES, now);
+            return error_set(err, ERROR_CORRUPT, "what was used of the budget cannot be read");
+        }
+        text += len + 1;
+    }
+    return 0;
 }

@@ -4,6 +4,7 @@
 #ifndef HUTCH_POLICY_BUDGET_H
 #define HUTCH_POLICY_BUDGET_H
 
+#include "base/error.h"
 #include "policy/host.h"
 
 #include <stdbool.h>
@@ -42,6 +43,14 @@ uint64_t budget_room(const struct budget *budget, const struct host *host, const
 /* A person said yes: bytes more for this name (and, of the total, for the project) in the coming hour. */
 void budget_raise(struct budget *budget, const struct host *host, uint64_t bytes,
                   const struct budget_limits *limits, int64_t now);
+
+/* The counters as text, for a store: what counts no more at now is left out. Caller frees. */
+char *budget_write(const struct budget *budget, int64_t now);
+/* Takes them into one that was just made. ERROR_CORRUPT: it is not such a text, and all that a budget gives
+ * counts as used. */
+int budget_read(struct budget *budget, const char *text, int64_t now, struct error **err);
+/* Grows with every change of a counter. */
+uint64_t budget_changes(const struct budget *budget);
 
 /* For the screen. */
 struct budget_use {

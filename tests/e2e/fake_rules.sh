@@ -73,6 +73,29 @@ printf '[egress]\ndefault = budget\n' >"$file"
 within 5 eval '[ "$(api GET /v1/projects/shop | jq -r .egress)" = budget ]'
 is "BUDGET: what is used is sent" "0 1048576 0 60" \
     "$(api GET /v1/projects/shop | jq -r '"\(.budget_used) \(.budget_max) \(.budget_names) \(.budget_names_max)"')"
+kill_daemon # the hour goes on where it was
+python3 - "$home/state/state.db" <<'P'
+import sqlite3, sys, time
+bucket = int(time.time()) // 300 + 1
+db = sqlite3.connect(sys.argv[1])
+db.execute("INSERT OR REPLACE INTO budgets SELECT id, ? FROM projects WHERE name = 'shop'",
+           (f"total {bucket} 1000\nnames {bucket} 2\nhost {bucket} 1 a.test\nup {bucket} 1000\n",))
+db.commit()
+P
+start_daemon
+within 5 eval '[ "$(api GET /v1/projects/shop | jq -r .egress)" = budget ]'
+is "  what was used is known after a restart" "1000 2" "$(api GET /v1/projects/shop | jq -r '"\(.budget_used) \(.budget_names)"')"
+kill_daemon
+python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1]); db.execute("UPDATE budgets SET counters = ?", ("total x",)); db.commit()' "$home/state/state.db"
+start_daemon
+within 5 eval '[ "$(api GET /v1/projects/shop | jq -r .egress)" = budget ]'
+is "  what cannot be read is used up" "1048576 60" "$(api GET /v1/projects/shop | jq -r '"\(.budget_used) \(.budget_names)"')"
+kill_daemon
+python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1]); db.execute("DELETE FROM budgets"); db.commit()' "$home/state/state.db"
+start_daemon
+within 5 eval '[ "$(api GET /v1/projects/shop | jq -r .egress)" = budget ]'
 like "  and shown" "internet +budget, 0B of 1M up and 0 of 60 new names" "$(hutch show shop)"
 printf '[egress]\ndefault = deny\npresets = mine\n' >"$file"
 within 5 eval '[ "$(api GET /v1/projects/shop | jq -r .egress)" = deny ]'

@@ -352,6 +352,46 @@ static void a18_exact_hosts_of_the_log(void **state)
     suggestions_finish(&out);
 }
 
+/* What was used is the same after a restart; damaged, it is used up. */
+static void budgets_outlive_a_restart(void **state)
+{
+    const struct budget_limits limits = {.name_bytes = BUDGET_NAME_BYTES, .total = true};
+    struct budget *before = budget_create(), *after = budget_create(), *damaged = budget_create();
+    struct host a, b;
+    struct budget_use one, two;
+    int64_t now = 1800000000;
+
+    (void)state;
+    assert_int_equal(host_parse("a.test", 6, HOST_REQUEST, &a, NULL), 0);
+    assert_int_equal(host_parse("[2001:db8::1]", 13, HOST_REQUEST, &b, NULL), 0);
+    assert_true(budget_admit(before, &a, now));
+    assert_int_equal(budget_take(before, &a, 40000, &limits, now), 40000);
+    assert_int_equal(budget_take(before, &b, 5000, &limits, now + 600), 5000);
+    budget_raise(before, &b, 100000, &limits, now + 600);
+    uint64_t changes = budget_changes(before);
+    autofree char *text = budget_write(before, now + 700);
+    assert_int_equal(budget_changes(before), changes);
+    assert_int_equal(budget_read(after, text, now + 700, NULL), 0);
+    budget_use(before, now + 700, &one);
+    budget_use(after, now + 700, &two);
+    assert_int_equal(one.total_bytes, two.total_bytes);
+    assert_int_equal(two.names, 1);
+    assert_int_equal(budget_room(after, &a, &limits, now + 700), BUDGET_NAME_BYTES - 40000);
+    assert_int_equal(budget_room(after, &b, &limits, now + 700), budget_room(before, &b, &limits, now + 700));
+    autofree char *again = budget_write(after, now + 700);
+    assert_int_equal(strlen(again), strlen(text));
+    /* the hour goes on */
+    assert_int_equal(budget_room(after, &a, &limits, now + 3600 + 300), BUDGET_NAME_BYTES);
+    autofree char *later = budget_write(after, now + 3 * 3600);
+    assert_string_equal(later, "");
+    assert_int_equal(budget_read(damaged, "total 6000001 10\nup 6000001 5\n", now, NULL), -ERROR_CORRUPT);
+    assert_false(budget_admit(damaged, &a, now));
+    assert_int_equal(budget_room(damaged, &a, &limits, now), 0);
+    budget_destroy(before);
+    budget_destroy(after);
+    budget_destroy(damaged);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +405,7 @@ int main(void)
         cmocka_unit_test(many_names_share_the_total),
         cmocka_unit_test(what_was_not_sent_comes_back_and_a_yes_adds),
         cmocka_unit_test(names_have_a_limit),
+        cmocka_unit_test(budgets_outlive_a_restart),
         cmocka_unit_test(a18_exact_hosts_of_the_log),
     };
     alarm(60);
