@@ -1,5 +1,5 @@
-/* Fuzz target of the ClientHello: the same verdict in one piece and in many, and nothing of the result out of
- * bounds. */
+/* C16: fuzz target of the ClientHello: the same verdict in one piece and in many, and nothing of the result
+ * out of bounds. */
 #include "base/alloc.h"
 #include "guard/client_hello.h"
 

@@ -1,4 +1,5 @@
-/* Fuzz target of the guest's stub: a query's answer fits, echoes it, and is read again as the same question.
+/* C16: fuzz target of the guest's stub: a query's answer fits, echoes it, and is read again as the same
+ * question.
  */
 #include "base/alloc.h"
 #include "guard/dns.h"

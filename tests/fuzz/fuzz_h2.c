@@ -1,6 +1,6 @@
-/* Fuzz target of the HTTP/2 session: the input is what a hostile peer sends, to a server (as it serves the
- * API, or CONNECT only) or to a client with requests under way. The owner answers, gives windows back, resets
- * and ends by the input. */
+/* C16: fuzz target of the HTTP/2 session: the input is what a hostile peer sends, to a server (as it serves
+ * the API, or CONNECT only) or to a client with requests under way. The owner answers, gives windows back,
+ * resets and ends by the input. */
 #include "base/alloc.h"
 #include "wire/h2_internal.h"
 #include "wire/json.h"

@@ -1,4 +1,4 @@
-/* Fuzz target of the hello: both sides, in pieces that the input itself chooses. Besides not crashing it
+/* C16: fuzz target of the hello: both sides, in pieces that the input itself chooses. Besides not crashing it
  * checks what the scan promises: without the key in it a live session's input comes out whole and in order.
  */
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* Fuzz target of JSON: what is taken can be written and is taken again; errors and queries from outside. */
+/* C16: fuzz target of JSON: what is taken can be written and is taken again; errors and queries from outside.
+ */
 #include "base/alloc.h"
 #include "wire/json.h"
 

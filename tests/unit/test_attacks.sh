@@ -26,9 +26,16 @@ while IFS='|' read -r _ id _ tests _; do
     done < <(grep -oE '`[A-Za-z0-9_]+` \([a-z0-9_-]+\.(c|sh)\)' <<<"$tests" | sed -E 's/`([^`]+)` \((.*)\)/\1\t\2/')
 done < <(sed 's/\\|//g' "$page")
 
-while read -r id; do
-    grep -qE "^\| $id .*\| open:" "$page" && say "$id: a test carries it, the page calls it open"
-done < <(grep -rhoE '(^|[^A-Za-z0-9])[NDTC][0-9]{2}_[a-zA-Z]' "$top/tests" --include='test_*.c' | grep -oE '[NDTC][0-9]{2}' | sort -u)
+carried=0
+while read -r id; do # in the name of a function, or at the head of a line's name in a script
+    carried=$((carried + 1))
+    if ! grep -qE "^\| $id " "$page"; then say "$id: a test carries it, the page does not know it"
+    elif grep -qE "^\| $id .*\| open:" "$page"; then say "$id: a test carries it, the page calls it open"; fi
+done < <({
+    grep -rhoiE '(^|[^A-Za-z0-9_])([NDTSCEGAL][0-9]{2}_)+[a-z]+_' "$top/tests" --include='test_*.c'
+    grep -rhoE "(is|like|gives|pass|fail) [\"'] *[NDTSCEGAL][0-9]{2}[ :]" "$top/tests" --include='*.sh'
+} | grep -oiE '[NDTSCEGAL][0-9]{2}' | tr a-z A-Z | sort -u)
+[ "$carried" -gt 60 ] || say "only $carried ids are carried by tests"
 
 [ "$named" -gt 30 ] || say "only $named tests are named"
 [ "$rows" -gt 100 ] || say "only $rows rows were read"

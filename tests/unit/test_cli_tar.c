@@ -27,7 +27,7 @@ static void test_plain_tree(void **state)
     assert_no_temporaries(*state);
 }
 
-static void test_modes(void **state)
+static void G14_modes(void **state)
 {
     struct buf archive;
     buf_init(&archive, 0);
@@ -48,7 +48,7 @@ static void test_modes(void **state)
     assert_int_equal(st.st_mode & 07777, 0755);
 }
 
-static void test_paths_that_lead_out(void **state)
+static void G14_paths_that_lead_out(void **state)
 {
     static const char *const paths[] = {
         "../outside",
@@ -182,7 +182,7 @@ static void test_hard_links(void **state)
     }
 }
 
-static void test_kinds(void **state)
+static void G14_kinds(void **state)
 {
     struct buf archive;
     buf_init(&archive, 0);
@@ -394,13 +394,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         scratch_test(test_plain_tree),
-        scratch_test(test_modes),
-        scratch_test(test_paths_that_lead_out),
+        scratch_test(G14_modes),
+        scratch_test(G14_paths_that_lead_out),
         scratch_test(test_long_names_that_lead_out),
         scratch_test(test_links_that_lead_out),
         scratch_test(test_file_through_link),
         scratch_test(test_hard_links),
-        scratch_test(test_kinds),
+        scratch_test(G14_kinds),
         scratch_test(test_conflicts),
         scratch_test(test_pax_nonsense),
         scratch_test(test_damaged),

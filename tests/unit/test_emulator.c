@@ -222,7 +222,7 @@ static void test_wishes(void **state)
     world_finish(&w);
 }
 
-static void test_answers(void **state)
+static void A16_answers(void **state)
 {
     struct world w;
     world_init(&w, 5, 10);
@@ -237,7 +237,7 @@ static void test_answers(void **state)
     world_finish(&w);
 }
 
-static void test_strings(void **state)
+static void A16_strings(void **state)
 {
     static const char *const dropped[] = {
         "\033]0;title\007",
@@ -321,8 +321,8 @@ int main(void)
         cmocka_unit_test(test_wide),           cmocka_unit_test(test_marks),
         cmocka_unit_test(test_misleading),     cmocka_unit_test(test_looks),
         cmocka_unit_test(test_line_drawing),   cmocka_unit_test(test_alternate),
-        cmocka_unit_test(test_wishes),         cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_strings),        cmocka_unit_test(test_hyperlink),
+        cmocka_unit_test(test_wishes),         cmocka_unit_test(A16_answers),
+        cmocka_unit_test(A16_strings),        cmocka_unit_test(test_hyperlink),
         cmocka_unit_test(test_long_sequences), cmocka_unit_test(test_bell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

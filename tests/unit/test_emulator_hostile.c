@@ -76,7 +76,7 @@ static void test_random_sequences(void **state)
 }
 
 /* Many times more of one thing than anybody means: bounded work, bounded memory, bounded answers. */
-static void test_floods(void **state)
+static void A16_floods(void **state)
 {
     static const char *const floods[] = {
         "\033[6n",
@@ -135,7 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_bytes),
         cmocka_unit_test(test_random_sequences),
-        cmocka_unit_test(test_floods),
+        cmocka_unit_test(A16_floods),
         cmocka_unit_test(test_endless_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
