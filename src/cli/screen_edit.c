@@ -43,8 +43,9 @@ static void end_writer(struct screen *screen)
 {
     if (!screen->writer)
         return;
+    int status;
     kill(screen->writer, SIGTERM);
-    spawn_wait(screen->writer, NULL, NULL);
+    spawn_wait(screen->writer, &status, NULL);
     screen->writer = 0;
 }
 
@@ -76,7 +77,8 @@ static int watch(struct screen *screen, struct error **err)
                  ? -errno
                  : uv_poll_init(screen->client->loop, &screen->editor_poll, screen->editor_fd);
     if (rc < 0) {
-        spawn_wait(screen->editor, NULL, NULL);
+        int status;
+        spawn_wait(screen->editor, &status, NULL);
         return error_set_errno(err, -rc, _("the editor cannot be waited for"));
     }
     screen->editor_poll.data = screen;

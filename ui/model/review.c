@@ -114,7 +114,7 @@ static void take_request(struct app *app, struct call *call, const struct messag
         app_say(app, STYLE_BAD, _("#%llu was pushed again: what is shown here is not what waits"),
                 (unsigned long long)review->request);
     review->newer = (free(review->newer), other ? xstrdup(new) : NULL);
-    if (waited && !review_waits(review) && !review->sent)
+    if (waited && !review_waits(review) && !review->sent && !review->mine)
         app_say(app, STYLE_WARN,
                 !strcmp(review->state, "allowed")  ? _("#%llu was allowed elsewhere, by %s")
                 : !strcmp(review->state, "denied") ? _("#%llu was denied elsewhere, by %s")
@@ -295,7 +295,10 @@ void review_open_prompt(struct app *app, struct effects *effects)
         app_say(app, STYLE_WARN, "%s", _("it is gone"));
         return;
     }
-    struct review_target target = {project->number, prompt->id, repo, ref, branch};
+    autofree char *own_repo = xstrdup(repo), *own_branch = xstrdup(branch);
+    struct review_target target = {project->number, prompt->id, own_repo, ref, own_branch};
+    if (app->overlay_count && app_view(app) == VIEW_REQUEST)
+        app_pop(app, effects); /* it is answered here now */
     review_open(app, &target, effects);
 }
 
@@ -311,19 +314,35 @@ void review_again(struct app *app, struct effects *effects)
 
 /* ---- the difference ---- */
 
+bool review_splits(const struct app *app)
+{
+    return app->review.split ? app->review.split > 0 : app->columns >= REVIEW_SPLIT;
+}
+
+void review_split(struct app *app, bool split)
+{
+    struct diff *diff = app->review.shown;
+    struct list *list = &app->lists[VIEW_DIFF];
+    size_t file, line;
+    if (!diff || diff->split == split)
+        return;
+    bool found = diff_find(diff, list->cursor, &file, &line);
+    diff->split = split;
+    diff_layout(diff);
+    if (found && line != SIZE_MAX)
+        list->cursor = diff_line_identity(diff, file, line);
+    list_restate(list);
+    app->changed = true;
+}
+
 int64_t review_tick(struct app *app, struct effects *effects)
 {
-    struct review *review = &app->review;
+    struct diff *shown = app->review.shown;
     const struct list *list = &app->lists[VIEW_DIFF];
-    bool split = review->split ? review->split > 0 : app->columns >= REVIEW_SPLIT;
-    if (!review->shown || !app->overlay_count || app_view(app) != VIEW_DIFF)
+    if (!shown || !app->overlay_count || app_view(app) != VIEW_DIFF)
         return 0;
-    if (split != review->shown->split) {
-        review->shown->split = split;
-        diff_layout(review->shown);
-        app_news(app, VIEW_DIFF);
-    }
-    diff_want(app, review->shown, list->top, (size_t)(list->height > 0 ? list->height : 1) + DIFF_AHEAD_ROWS,
+    review_split(app, review_splits(app));
+    diff_want(app, shown, list->top, (size_t)(list->height > 0 ? list->height : 1) + DIFF_AHEAD_ROWS,
               effects);
     return 0;
 }
@@ -331,7 +350,7 @@ int64_t review_tick(struct app *app, struct effects *effects)
 static void show(struct app *app, struct diff *diff, struct effects *effects)
 {
     app->review.shown = diff;
-    diff->split = app->review.split ? app->review.split > 0 : app->columns >= REVIEW_SPLIT;
+    diff->split = review_splits(app);
     diff_layout(diff);
     list_restart(&app->lists[VIEW_DIFF]);
     app_push(app, VIEW_DIFF, effects);

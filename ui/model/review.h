@@ -65,6 +65,7 @@ struct review {
     struct diff all, one; /* all of it; one commit of it */
     struct diff *shown;   /* by VIEW_DIFF */
     uint64_t summary_call, log_call, request_call;
+    bool mine;      /* it was answered here: that is no news */
     bool sent;      /* an answer, or a landing, is on its way */
     bool words_off; /* words that changed are not shown */
     int split;      /* 0: by the width; 1: beside each other, -1: not */
@@ -85,6 +86,10 @@ void review_check(struct app *app, struct effects *effects);
 bool review_waits(const struct review *review);
 /* What is to be asked for; ret: when to come again, 0: not at all. */
 int64_t review_tick(struct app *app, struct effects *effects);
+/* Whether old and new are to stand beside each other; makes it so, the line under the cursor stays under it.
+ */
+bool review_splits(const struct app *app);
+void review_split(struct app *app, bool split);
 /* Opens the difference at a file; or that of one commit. */
 void review_open_file(struct app *app, size_t file, struct effects *effects);
 void review_open_commit(struct app *app, size_t commit, struct effects *effects);

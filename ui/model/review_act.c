@@ -237,6 +237,7 @@ static void take_landed(struct app *app, struct call *call, const struct message
 {
     struct review *review = &app->review;
     bool here = call->data && review->tip && !strcmp(call->data, review->tip);
+    bool whole = json_is_true(json_object_get(message->body, "whole"));
     if (message->type == MESSAGE_LINE) {
         autofree char *text = field_text(message->body, "text");
         act_log_say(app, call->entry, text);
@@ -245,8 +246,10 @@ static void take_landed(struct app *app, struct call *call, const struct message
     autofree char *branch = field_text(message->body, "branch");
     autofree char *repository = field_text(message->body, "repository");
     act_log_end(app, call->entry, message->error, branch);
-    if (here)
+    if (here) {
         review->sent = false;
+        review->mine = review->mine || whole;
+    }
     inbox_ask(app, effects);
     git_news(app);
     if (message->error && message->error->code == ERROR_EXISTS && here && call->action == ACTION_LAND &&
@@ -256,7 +259,7 @@ static void take_landed(struct app *app, struct call *call, const struct message
     }
     if (message->error) {
         app_say_error(app, message->error);
-    } else if (json_is_true(json_object_get(message->body, "whole")) || !here || !review_waits(review)) {
+    } else if (whole || !here || !review_waits(review)) {
         app_say(app, STYLE_GOOD, _("landed: branch %s in %s"), branch, repository);
     } else {
         app_say(app, STYLE_GOOD, _("landed in part: branch %s in %s; the push still waits"), branch,
@@ -303,8 +306,9 @@ static void take_rejected(struct app *app, struct call *call, const struct messa
         app_say(app, STYLE_GOOD, _("#%llu is rejected; the agent is told why"),
                 (unsigned long long)call->number);
     if (call->number == review->request) {
-        review_check(app, effects);
         review->sent = false;
+        review->mine = !message->error;
+        review_check(app, effects);
     }
 }
 
@@ -428,23 +432,11 @@ static void go(struct app *app, bool forward, bool files)
     app->changed = true;
 }
 
-/* The line under the cursor stays under it. */
 static void turn(struct app *app)
 {
-    struct review *review = &app->review;
-    struct diff *diff = review->shown;
-    struct list *list = &app->lists[VIEW_DIFF];
-    size_t file, line;
-    bool split = review->split ? review->split > 0 : app->columns >= REVIEW_SPLIT;
-    bool found = diff && diff_find(diff, list->cursor, &file, &line);
-    review->split = split ? -1 : 1;
-    if (!diff)
-        return;
-    diff->split = !split;
-    diff_layout(diff);
-    if (found && line != SIZE_MAX)
-        list->cursor = diff_line_identity(diff, file, line);
-    list_restate(list);
+    bool split = review_splits(app);
+    app->review.split = split ? -1 : 1;
+    review_split(app, !split);
     app->changed = true;
 }
 
