@@ -2,7 +2,7 @@
 # Snapshots of a real machine: what was written is whole, nothing stops for long, QEMU runs on what is on record.
 
 need_first
-domain() { virsh -q -c "qemu:///$mode" list --all --name | grep "^hutch-$1-" | head -1; }
+domain() { "$hutch" show "$1" --json | jq -r .vm.domain; }
 # The files that QEMU has open for the disk, top first, without their folders.
 open_chain() {
     virsh -q -c "qemu:///$mode" qemu-monitor-command "$(domain "$1")" '{"execute":"query-block"}' |
@@ -30,7 +30,7 @@ if within 10 sh -c "[ \"\$(tail -n1 ticks | tr -d '\\r')\" -gt '${count:-0}' ]";
 kill "$ticker" 2>/dev/null
 wait "$ticker" 2>/dev/null
 
-# While it writes as fast as it can, ten times.
+# While it writes as fast as it can.
 "$hutch" exec first -- sh -c 'i=0; while [ $i -lt 600 ]; do i=$((i+1)); head -c 1000000 /dev/urandom >w.$((i%8)); echo $i; done' >writes 2>&1 </dev/null &
 writer=$!
 within 20 test -s writes
@@ -53,3 +53,31 @@ like "  … which is said" 'was off' "$output"
 ok "start" "$hutch" start first
 is "  … on all layers" "$(recorded first)" "$(open_chain first)"
 ok "  … with all that was written" "$hutch" exec first -- sh -c 'sha256sum -c sum && grep -q more after'
+
+# Going back and forth: each round keeps its edit, and the present is never lost.
+bad=0
+for round in 1 2 3; do
+    "$hutch" exec first -- sh -c "echo $round >round; rm -f after" >/dev/null 2>&1 || bad=$((bad + 1))
+    point=$("$hutch" snapshot first --json | jq -r .snap)
+    "$hutch" exec first -- sh -c 'echo broken >round; rm -f big.bin sum' >/dev/null 2>&1 || bad=$((bad + 1))
+    kept=$("$hutch" restore "first$point" --json | jq -r .kept)
+    [ "$("$hutch" exec first -- cat round)" = "$round" ] || bad=$((bad + 1))
+    "$hutch" exec first -- sha256sum -c sum >/dev/null 2>&1 || bad=$((bad + 1))
+    [ "$(recorded first)" = "$(open_chain first)" ] || bad=$((bad + 1))
+done
+is "three rounds: edit, snapshot, break it, go back" 0 "$bad"
+before=$(now_ms)
+gives "undo goes back to the snapshot on which it stands" 0 "$hutch" undo first --yes
+like "  … and says what that undoes" 'undone:' "$output"
+pass "  … in $(($(now_ms) - before)) ms, the start of its system included"
+ok "forward to what was kept" "$hutch" restore "first$kept"
+is "  … it is there" broken "$("$hutch" exec first -- cat round)"
+ok "back again" "$hutch" restore "first$point"
+
+# Removing: what stands on it stays whole.
+ok "snapshot rm of a machine that runs" "$hutch" snapshot rm first@2
+ok "stop" "$hutch" stop first
+ok "start" "$hutch" start first
+is "  … on a layer less" "$(recorded first)" "$(open_chain first)"
+unlike "  … it is gone" '(^| )1.qcow2' "$(recorded first)"
+ok "  … with all that was written" "$hutch" exec first -- sh -c 'sha256sum -c sum'
