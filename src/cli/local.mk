@@ -75,5 +75,5 @@ tests_unit_fake_hutchd_SOURCES = tests/unit/fake_hutchd.c
 tests_unit_fake_hutchd_CFLAGS = $(CLI_TEST_CFLAGS)
 tests_unit_fake_hutchd_LDADD = libwire.a libbase.a $(WIRE_LIBS) $(CRYPTO_LIBS)
 TESTS += tests/unit/test_client.sh tests/unit/test_quickstart.sh tests/unit/test_words.sh tests/unit/test_cli_man.sh tests/unit/test_cli_kinds.sh tests/unit/test_cli_completion.sh tests/e2e/cli_fake.sh \
-	tests/e2e/screen_fake.sh
+	tests/e2e/screen_fake.sh tests/e2e/screen_git.sh
 endif
