@@ -101,9 +101,13 @@ static void submit(struct inbox *inbox, const struct job_kind *kind, const char 
     job_submit(inbox->daemon->jobs, project, kind, params);
 }
 
+/* Of several at once it stands still for the oldest, which is the one that lists show first. */
 static void on_freeze(const char *project, int64_t id, void *user)
 {
-    submit(user, &freeze_kind, project, id);
+    struct inbox *inbox = user;
+    int64_t oldest = approval_frozen_for(inbox->approval, project);
+
+    submit(inbox, &freeze_kind, project, oldest ? oldest : id);
 }
 
 /* It stands still for another question too: then for that one from now on. */

@@ -45,8 +45,8 @@ tests_unit_test_daemon_project_CFLAGS = $(UNIT_CFLAGS) $(DAEMON_CFLAGS)
 tests_unit_test_daemon_project_LDADD = $(DAEMON_LIBS) $(CMOCKA_LIBS)
 
 # hutchd with the fake host and the real hutch-guest.
-dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_killed.sh tests/e2e/fake_scan.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_diff.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh tests/e2e/fake_remote.sh tests/e2e/fake_sha256.sh
-TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_killed.sh tests/e2e/fake_scan.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_diff.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh tests/e2e/fake_remote.sh tests/e2e/fake_sha256.sh
+dist_check_SCRIPTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_killed.sh tests/e2e/fake_scan.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_diff.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh tests/e2e/fake_remote.sh tests/e2e/fake_sha256.sh tests/e2e/fake_frozen.sh
+TESTS += tests/e2e/fake_rules.sh tests/e2e/fake_life.sh tests/e2e/fake_jobs.sh tests/e2e/fake_killed.sh tests/e2e/fake_scan.sh tests/e2e/fake_crash.sh tests/e2e/fake_snapshots.sh tests/e2e/fake_diff.sh tests/e2e/fake_remove.sh tests/e2e/fake_requests.sh tests/e2e/fake_review.sh tests/e2e/fake_git.sh tests/e2e/fake_landed.sh tests/e2e/fake_remote.sh tests/e2e/fake_sha256.sh tests/e2e/fake_frozen.sh
 
 dist_man_MANS += doc/hutchd.8
 EXTRA_DIST += %D%/hutchd.service.in
