@@ -98,7 +98,8 @@ static void print_answers(const json_t *request)
         autofree char *verdict = text_safe(out_string(answer, "verdict"));
         autofree char *scope = text_safe(out_string(answer, "scope"));
         autofree char *does = text_safe(out_string(answer, "does"));
-        autofree char *how = xasprintf("%s%s%s", verdict, *scope ? " --for " : "", scope);
+        const char *typed = strcmp(scope, "duration") ? scope : "2h"; /* what --for takes for it */
+        autofree char *how = xasprintf("%s%s%s", verdict, *typed ? " --for " : "", typed);
         out_text("  %-22s %s\n", how, does);
     }
 }
@@ -181,8 +182,9 @@ void request_print(const json_t *request)
     autofree char *subject = text_safe(out_string(request, "subject"));
     autofree char *project = out_member(request, "project");
     autofree char *age = request_age(request);
-    autofree char *asked =
-        xasprintf(out_word(N_("%s ago, %lld times")), age, (long long)out_number(request, "attempts", 1));
+    long long attempts = (long long)out_number(request, "attempts", 1);
+    autofree char *asked = attempts == 1 ? xasprintf(out_word(N_("%s ago, once")), age)
+                                         : xasprintf(out_word(N_("%s ago, %lld times")), age, attempts);
     out_text("#%lld  %s %s  (%s)\n", (long long)out_number(request, "id", 0), kind, subject,
              request_class(request));
     line(N_("project"), project);

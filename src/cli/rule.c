@@ -233,8 +233,9 @@ static void print_suggestion(json_t *line, void *user)
 {
     autofree char *rule = out_member(line, "rule");
     autofree char *count = out_member(line, "count");
+    bool *any = user;
 
-    (void)user;
+    *any = true;
     out_text("%-40s # %s\n", rule, count);
 }
 
@@ -242,11 +243,14 @@ static int run_suggest(const struct args *args, struct error **err)
 {
     auto(client) struct client *client = NULL;
     autofree char *path = NULL;
+    bool any = args_has(args, "json");
     int rc = project_begin(args, 0, "/rules/suggest", &client, &path, err);
 
-    return rc < 0 ? rc
-                  : client_lines(client, "GET", path, NULL,
-                                 args_has(args, "json") ? print_json : print_suggestion, NULL, NULL, err);
+    if (rc == 0)
+        rc = client_lines(client, "GET", path, NULL, any ? print_json : print_suggestion, &any, NULL, err);
+    if (rc == 0 && !any)
+        out_note(_("nothing was asked for lately that a rule could allow"));
+    return rc;
 }
 
 const struct verb verb_rule_suggest = {

@@ -93,7 +93,7 @@ static unsigned scope_of(enum action action)
 static const char *able_to_allow(const struct prompt *prompt, unsigned scope)
 {
     if (!prompt->end_seen)
-        return _("there is more of it below: scroll to its end first, nothing is allowed unseen");
+        return _("there is more below: scroll to its end first (Down), nothing is allowed unseen");
     if (prompt->too_long)
         return _("its command is too long to be judged here: deny it, or write the rule yourself");
     if (!(prompt->scopes & scope))
