@@ -148,7 +148,7 @@ static int run_rm(const struct args *args, struct error **err)
         const char *path = json_string_value(json_array_get(paths, i));
         auto(json) json_t *result = NULL;
         rc = progress_call(client, "DELETE", path, NULL, &result, err);
-        if (rc < 0)
+        if (rc < 0 && args->word_count > 1)
             error_prefix(err, "\"%s\"", args->words[i]);
         if (rc == 0 && out_number(result, "kept", 0))
             out_note(_("what was nowhere else is kept for 30 days: hutch git ls --lost"));

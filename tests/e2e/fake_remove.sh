@@ -31,6 +31,7 @@ ok "the machine is up" within 20 guest_up
 echo 2 >"$tree/new file"
 out=$(removal)
 is "a file that is not committed: refused" would-lose "$(jq -r .error.code <<<"$out")"
+like "  the project is named once" '^hutch: "box" holds' "$("$build/hutch" rm box --yes 2>&1 </dev/null)"
 like "  named" 'files not committed \(1\): .*new file' "$out"
 like "  the ways out" 'hutch cp box:.*tree \..*--discard-work' "$out"
 in_tree add -A
