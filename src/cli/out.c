@@ -125,8 +125,7 @@ void out_line_end(void)
 
 void out_json(const json_t *value)
 {
-    size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | (isatty(STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0);
-    json_dumpf(value, stdout, flags);
+    json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
     putchar('\n');
     end_without_reader();
 }

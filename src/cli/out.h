@@ -28,7 +28,7 @@ void out_lines(size_t indent, const char *format, ...) __attribute__((format(pri
 /* A word or format of a table or list on stdout: translated for a person at a terminal, English for a program
  * that reads it. */
 const char *out_word(const char *english) __attribute__((format_arg(1)));
-/* One object on one line to stdout; on a terminal all but ASCII is escaped. */
+/* One object on one line to stdout; all but ASCII is escaped, since a pipe too can end on a terminal. */
 void out_json(const json_t *value);
 /* Brings what was printed to the reader now, for lists that go on. */
 void out_line_end(void);

@@ -46,7 +46,7 @@ question CONNECT one.test:443/tls one.test:443 routine $all held
 question CONNECT two.test:443/tls two.test:443 unusual 3 frozen
 question PRIVATE three.test:443/tls three.test:443 critical $once waiting ',"class":"private"'
 question CONNECT four.test:443/tls four.test:443 routine $all held
-question CONNECT five.test:443/tls five.test:443 routine $all waiting ',"claim":{"known":true,"exe":"/bin/e\u001b[31mvil","argv":["say","yes, \u202eallow"],"pid":7,"uid":1000}'
+question CONNECT five.test:443/tls five.test:443 routine $all waiting ',"claim":{"known":true,"exe":"/bin/e\u001b[31mvil","argv":["say","yes, \u202eallow","\u009b2K\u00ad"],"pid":7,"uid":1000}'
 start_daemon
 is "A10 all of them wait after a restart" "waiting waiting waiting waiting waiting" \
     "$(api GET /v1/requests | jq -r .state | paste -sd' ')"
@@ -58,6 +58,13 @@ gives "requests" 0 "$hutch" requests
 like "  its line" "^ *2 +box +CONNECT +unusual +waiting .* two.test:443" "$output"
 is "requests --json has the fields of the contract" true \
     "$("$hutch" requests --json | jq -s 'all(has("id") and has("project") and has("kind") and has("subject") and has("class") and has("state") and has("age"))')"
+# The bytes of ESC, CR, CSI (U+009B), soft hyphen, zero width, bidi controls and tags, in every way out of the command line.
+shows() { LC_ALL=C grep -cP '\x1b|\r|\xc2[\x80-\x9f\xad]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xf3\xa0' || true; }
+for way in "requests" "requests --json" "show box" "show box --json" "log box" "log box --json" "journal export" "status"; do
+    # shellcheck disable=SC2086
+    is "A06 $way: nothing of it is raw" 0 "$("$hutch" $way 2>&1 | shows)"
+done
+like "A06 it was there to be shown" 'u202e' "$(request 5 | jq -ac .)"
 gives "  of a project that is not there" 5 "$hutch" requests bax
 
 # ---- A09, A11: answers that do not count ----
