@@ -159,7 +159,8 @@ static void an_old_file_is_brought_up(void **unused)
 
     (void)unused;
     state_close(state);
-    run_sql("DROP TABLE snapshots; DROP TABLE layers;"
+    run_sql("DROP TABLE budgets; ALTER TABLE requests DROP COLUMN batch;" /* of later versions */
+            "DROP TABLE snapshots; DROP TABLE layers;"
             "ALTER TABLE projects DROP COLUMN layer; ALTER TABLE projects DROP COLUMN here;"
             "ALTER TABLE projects DROP COLUMN layer_last; ALTER TABLE projects DROP COLUMN snap_last;"
             "ALTER TABLE projects DROP COLUMN aim_layer; ALTER TABLE projects DROP COLUMN aim_snap;"
