@@ -54,7 +54,8 @@ unset limit
 # -- refused
 gives "an unknown name: refused" 22 in_first curl -sS --fail http://unheard.example/
 like "  … 403 with the reason" '"verdict":"deny"' "$(in_first curl -s http://unheard.example/)"
-like "  … in the log" 'unheard\.example' "$(rows | tail -3)"
+logged() { rows | grep -q 'unheard\.example'; } # a moment later: refusals are gathered, in case many come
+ok "  … in the log" within 30 logged
 like "  … and in the machine's denials" 'unheard\.example' "$(in_first tail -2 /run/hutch/denials)"
 is "  … without a proxy too: reset" 000 "$(in_first env -u http_proxy -u https_proxy -u all_proxy -u HTTP_PROXY -u HTTPS_PROXY -u ALL_PROXY curl -s -o /dev/null -w '%{http_code}' https://unheard.example/)"
 in_first ping -c1 -W5 192.0.2.1 >/dev/null 2>&1 && fail "no ping" || pass "no ping"
