@@ -5,7 +5,8 @@ libbase_a_SOURCES = \
 	%D%/log.c %D%/log.h %D%/buf.c %D%/buf.h \
 	%D%/fd.c %D%/fd.h %D%/file.c %D%/file_hash.c %D%/file.h \
 	%D%/paths.c %D%/paths.h %D%/text.c %D%/text.h %D%/unicode.h \
-	%D%/words.c %D%/words.h %D%/units.c %D%/units.h %D%/spawn.c %D%/spawn.h %D%/landlock.c %D%/landlock.h
+	%D%/words.c %D%/words.h %D%/units.c %D%/units.h %D%/spawn.c %D%/spawn.h %D%/landlock.c %D%/landlock.h \
+	%D%/tar_head.c %D%/tar_head.h
 
 base_tests = tests/unit/test_text tests/unit/test_base_values tests/unit/test_base_files tests/unit/test_base_process
 check_PROGRAMS += $(base_tests)

@@ -12,9 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define CHUNK          65536
-#define USTAR_SIZE_MAX 077777777777ULL
-#define NAME_FIELD     100
+#define CHUNK 65536
 
 /* One open folder on the way down. */
 struct level {
@@ -96,85 +94,6 @@ uint64_t tar_bytes(const struct tar *tar)
     return tar->bytes;
 }
 
-/* An octal field with its terminator; the value fits by the caller's care. */
-static void octal(char *field, size_t size, uint64_t value)
-{
-    field[size - 1] = '\0';
-    for (size_t i = size - 1; i-- > 0; value >>= 3)
-        field[i] = (char)('0' + (value & 7));
-}
-
-/* Appends one 512-byte head. Names are cut to their field: the pax record before it has the whole. */
-static void put_head(struct tar *tar, const char *name, const char *target, char type, mode_t mode,
-                     uint64_t size, int64_t mtime)
-{
-    char head[TAR_BLOCK] = {0};
-    memcpy(head, name, strnlen(name, NAME_FIELD));
-    octal(head + 100, 8, mode & 0777);
-    octal(head + 108, 8, 0);
-    octal(head + 116, 8, 0);
-    octal(head + 124, 12, size > USTAR_SIZE_MAX ? 0 : size);
-    octal(head + 136, 12, mtime < 0 ? 0 : (uint64_t)mtime & USTAR_SIZE_MAX);
-    memset(head + 148, ' ', 8);
-    head[156] = type;
-    if (target)
-        memcpy(head + 157, target, strnlen(target, NAME_FIELD));
-    memcpy(head + 257, "ustar\00000", 8);
-    unsigned sum = 0;
-    for (size_t i = 0; i < TAR_BLOCK; i++)
-        sum += (unsigned char)head[i];
-    octal(head + 148, 7, sum);
-    require(buf_append(&tar->out, head, sizeof(head), NULL) == 0);
-}
-
-/* Appends one pax record "LEN key=value\n" to body; LEN counts itself. */
-static void pax_record(struct buf *body, const char *key, const char *value, size_t len)
-{
-    size_t rest = strlen(key) + len + 3; /* blank, '=', newline */
-    size_t total = rest + 1;
-    for (;;) {
-        size_t digits = (size_t)snprintf(NULL, 0, "%zu", total);
-        if (rest + digits == total)
-            break;
-        total = rest + digits;
-    }
-    require(buf_printf(body, NULL, "%zu %s=", total, key) == 0);
-    require(buf_append(body, value, len, NULL) == 0);
-    require(buf_append(body, "\n", 1, NULL) == 0);
-}
-
-/* Fills up to a whole block. */
-static void pad_block(struct buf *out, uint64_t size)
-{
-    static const char zeros[TAR_BLOCK];
-    if (size % TAR_BLOCK)
-        require(buf_append(out, zeros, TAR_BLOCK - (size_t)(size % TAR_BLOCK), NULL) == 0);
-}
-
-/* Appends the head of an entry, with a pax head before it when a field does not fit. */
-static void put_entry(struct tar *tar, const char *path, const char *target, char type, const struct stat *st,
-                      uint64_t size)
-{
-    struct buf pax;
-    buf_init(&pax, 0);
-    if (strlen(path) > NAME_FIELD)
-        pax_record(&pax, "path", path, strlen(path));
-    if (target && strlen(target) > NAME_FIELD)
-        pax_record(&pax, "linkpath", target, strlen(target));
-    if (size > USTAR_SIZE_MAX) {
-        char text[24];
-        int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)size);
-        pax_record(&pax, "size", text, (size_t)n);
-    }
-    if (pax.len > 0) {
-        put_head(tar, "pax", NULL, 'x', 0644, pax.len, st->st_mtime);
-        require(buf_append(&tar->out, buf_data(&pax), pax.len, NULL) == 0);
-        pad_block(&tar->out, pax.len);
-    }
-    buf_finish(&pax);
-    put_head(tar, path, target, type, st->st_mode, size, st->st_mtime);
-}
-
 /* A folder inside the present one: its entry, and down. */
 static void enter_folder(struct tar *tar, const char *name)
 {
@@ -195,7 +114,7 @@ static void enter_folder(struct tar *tar, const char *name)
     }
     tar->levels[tar->depth++] = (struct level){.dir = dir, .path_len = len};
     autofree char *entry = xasprintf("%s/", tar->path);
-    put_entry(tar, entry, NULL, '5', &st, 0);
+    tar_head_append(&tar->out, entry, NULL, '5', st.st_mode, 0, st.st_mtime);
 }
 
 /* A regular file: its head; its bytes follow from tar_next. */
@@ -211,7 +130,7 @@ static void begin_file(struct tar *tar, const char *name)
             close(fd);
         return;
     }
-    put_entry(tar, tar->path, NULL, '0', &st, (uint64_t)st.st_size);
+    tar_head_append(&tar->out, tar->path, NULL, '0', st.st_mode, (uint64_t)st.st_size, st.st_mtime);
     tar->file = fd;
     tar->left = (uint64_t)st.st_size;
     tar->pad = (TAR_BLOCK - tar->left % TAR_BLOCK) % TAR_BLOCK;
@@ -226,7 +145,7 @@ static void put_link(struct tar *tar, const char *name, const struct stat *st)
         return;
     }
     target[n] = '\0';
-    put_entry(tar, tar->path, target, '2', st, 0);
+    tar_head_append(&tar->out, tar->path, target, '2', st->st_mode, 0, st->st_mtime);
 }
 
 /* The next name in the present folder. */
@@ -262,7 +181,7 @@ static void walk(struct tar *tar)
         struct stat st = {.st_mode = 0755};
         fstat(dirfd(level->dir), &st);
         autofree char *entry = xasprintf("%s/", tar->path);
-        put_entry(tar, entry, NULL, '5', &st, 0);
+        tar_head_append(&tar->out, entry, NULL, '5', st.st_mode, 0, st.st_mtime);
         tar->started = true;
         return;
     }
@@ -304,7 +223,7 @@ static void put_bytes(struct tar *tar)
 /* The end of a file: fills its last block. */
 static void end_file(struct tar *tar)
 {
-    pad_block(&tar->out, TAR_BLOCK - tar->pad);
+    tar_head_pad(&tar->out, TAR_BLOCK - tar->pad);
     tar->pad = 0;
     if (tar->file >= 0)
         close(steal_fd(&tar->file));

@@ -3,12 +3,12 @@
 #define HUTCH_CLI_TAR_H
 
 #include "base/error.h"
+#include "base/tar_head.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAR_BLOCK     512
 #define TAR_DEPTH_MAX 256  /* folders inside folders */
 #define TAR_PATH_MAX  4096 /* bytes of a path in an archive */
 

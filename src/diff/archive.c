@@ -2,15 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/tar_head.h"
 #include "base/text.h"
 #include "diff/tree.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-#define BLOCK          512
-#define NAME_FIELD     100
-#define USTAR_SIZE_MAX 077777777777ULL
 
 struct archive {
     struct volume *volume;
@@ -101,80 +98,26 @@ int archive_file(struct volume *volume, const char *path, struct sink *sink, str
 
 /* ---- tar ---- */
 
-static void octal(char *field, size_t size, uint64_t value)
-{
-    field[size - 1] = '\0';
-    for (size_t i = size - 1; i-- > 0; value >>= 3)
-        field[i] = (char)('0' + (value & 7));
-}
-
-static int put_head(struct archive *archive, const char *name, const char *target, char type, uint32_t mode,
-                    uint64_t size, int64_t mtime, struct error **err)
-{
-    char head[BLOCK] = {0};
-    unsigned sum = 0;
-
-    memcpy(head, name, strnlen(name, NAME_FIELD));
-    octal(head + 100, 8, mode & 0777);
-    octal(head + 108, 8, 0);
-    octal(head + 116, 8, 0);
-    octal(head + 124, 12, size > USTAR_SIZE_MAX ? 0 : size);
-    octal(head + 136, 12, mtime < 0 ? 0 : (uint64_t)mtime & USTAR_SIZE_MAX);
-    memset(head + 148, ' ', 8);
-    head[156] = type;
-    if (target)
-        memcpy(head + 157, target, strnlen(target, NAME_FIELD));
-    memcpy(head + 257, "ustar\00000", 8);
-    for (size_t i = 0; i < BLOCK; i++)
-        sum += (unsigned char)head[i];
-    octal(head + 148, 7, sum);
-    return sink_write(archive->sink, head, sizeof(head), err);
-}
-
 static int pad(struct archive *archive, uint64_t size, struct error **err)
 {
-    static const char zeros[BLOCK];
-    return size % BLOCK ? sink_write(archive->sink, zeros, BLOCK - (size_t)(size % BLOCK), err) : 0;
-}
-
-/* One record "LEN key=value\n"; LEN counts itself. */
-static void add_record(struct buf *body, const char *key, const char *value)
-{
-    size_t rest = strlen(key) + strlen(value) + 3, total = rest + 1;
-
-    while (rest + (size_t)snprintf(NULL, 0, "%zu", total) != total)
-        total = rest + (size_t)snprintf(NULL, 0, "%zu", total);
-    require(buf_printf(body, NULL, "%zu %s=%s\n", total, key, value) == 0);
+    static const char zeros[TAR_BLOCK];
+    return size % TAR_BLOCK ? sink_write(archive->sink, zeros, TAR_BLOCK - (size_t)(size % TAR_BLOCK), err)
+                            : 0;
 }
 
 static int put_entry(struct archive *archive, const char *path, const char *target, char type,
                      const struct node *node, struct error **err)
 {
-    uint64_t size = type == '0' ? node->size : 0;
-    int64_t mtime = node->mtime_ns / 1000000000;
-    char digits[24];
-    struct buf pax;
-    int rc = 0;
+    struct buf head;
 
     if (++archive->entries > ARCHIVE_ENTRIES_MAX)
         return error_set(err, ERROR_LIMIT, "it is more than %u entries", ARCHIVE_ENTRIES_MAX);
-    buf_init(&pax, 0);
-    if (strlen(path) > NAME_FIELD)
-        add_record(&pax, "path", path);
-    if (target && strlen(target) > NAME_FIELD)
-        add_record(&pax, "linkpath", target);
-    snprintf(digits, sizeof(digits), "%llu", (unsigned long long)size);
-    if (size > USTAR_SIZE_MAX)
-        add_record(&pax, "size", digits);
-    if (pax.len > 0) {
-        rc = put_head(archive, "pax", NULL, 'x', 0644, pax.len, mtime, err);
-        if (rc == 0)
-            rc = sink_write(archive->sink, buf_data(&pax), pax.len, err);
-        if (rc == 0)
-            rc = pad(archive, pax.len, err);
-    }
-    buf_finish(&pax);
-    return rc < 0 ? rc : put_head(archive, path, target, type, node->mode, size, mtime, err);
+    buf_init(&head, 0);
+    tar_head_append(&head, path, target, type, node->mode, type == '0' ? node->size : 0,
+                    node->mtime_ns / 1000000000);
+    int rc = sink_write(archive->sink, buf_data(&head), head.len, err);
+    buf_finish(&head);
+    return rc;
 }
 
 /* A file whose data in the inode ends before its size does is filled with zeros. */
@@ -244,7 +187,7 @@ static int put_folder(struct archive *archive, uint32_t inode, const struct node
 
 int archive_folder(struct volume *volume, const char *path, struct sink *sink, struct error **err)
 {
-    static const char end[2 * BLOCK];
+    static const char end[2 * TAR_BLOCK];
     struct archive archive = {.volume = volume, .sink = sink};
     size_t len = strlen(path);
     struct node node;
